@@ -1,0 +1,93 @@
+// Package config is what an operator has applied: endpoints, recipes and providers, by version.
+//
+// Versions are immutable; one pointer per tenant and environment says which are live. Functions read
+// through a [Cache].
+package config
+
+import (
+	"errors"
+	"slices"
+
+	"engang/shared/document"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/recipe"
+	"engang/shared/secrets"
+)
+
+// ErrUnknown says that nothing of this name was applied.
+var ErrUnknown = errors.New("not configured")
+
+// ErrChanged says that an applied version was to be written with other content, or that somebody else
+// moved the pointer meanwhile, or that another tenant or environment has the endpoint's name.
+var ErrChanged = errors.New("configuration changed")
+
+// An Endpoint is a configured source: the address /hooks/{name}, who sends to it, and what is done.
+type Endpoint struct {
+	Name      string               `json:"name"`
+	Scope     object.Scope         `json:"scope"`
+	Provider  string               `json:"provider"`
+	PublicURL string               `json:"public_url,omitempty"`
+	Source    string               `json:"source,omitempty"` // what the sender calls itself; another one is refused
+	Secrets   []secrets.Ref        `json:"secrets"`
+	Events    map[string]EventRule `json:"events"`             // by event type
+	MaxBody   int                  `json:"max_body,omitempty"` // bytes; zero: the function's own limit
+}
+
+// An EventRule says what is done with events of one type.
+type EventRule struct {
+	Ignore  bool              `json:"ignore,omitempty"` // counted, not stored
+	Recipes []string          `json:"recipes,omitempty"`
+	Object  *ObjectRule       `json:"object,omitempty"`  // instead of the provider's own row
+	Version *document.Pointer `json:"version,omitempty"` // likewise
+}
+
+// An ObjectRule says what an event is about.
+type ObjectRule struct {
+	Kind string           `json:"kind"`
+	ID   document.Pointer `json:"id"`
+}
+
+// A Provider is where models are called.
+type Provider struct {
+	APIKey  secrets.Ref                `json:"api_key"`
+	BaseURL string                     `json:"base_url,omitempty"` // empty: the function's own
+	Prices  map[string]operation.Price `json:"prices"`             // by model name
+}
+
+// Common is what all endpoints and recipes of a scope share.
+type Common struct {
+	EventDays  int                 `json:"event_days"`
+	ResultDays int                 `json:"result_days"`
+	Providers  map[string]Provider `json:"providers"`
+}
+
+// A Set is one whole configuration of a tenant and environment, as it is applied.
+type Set struct {
+	Scope     object.Scope
+	Common    Common
+	Endpoints []Endpoint
+	Recipes   []recipe.Recipe
+}
+
+// A Pointer says which versions are live in a scope. Revision grows by one with each change.
+type Pointer struct {
+	Revision  int            `json:"revision"`
+	Common    int            `json:"common"`
+	Endpoints map[string]int `json:"endpoints"`
+	Recipes   map[string]int `json:"recipes"`
+}
+
+// Refs gives the recipe versions that a rule means under this pointer; a recipe that is not live is
+// left out and reported.
+func (p Pointer) Refs(names []string) (refs []inbox.RecipeRef, missing []string) {
+	for _, name := range names {
+		if v, ok := p.Recipes[name]; ok {
+			refs = append(refs, inbox.RecipeRef{Name: name, Version: v})
+		} else if !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
+	}
+	return refs, missing
+}

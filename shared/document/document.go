@@ -1,0 +1,82 @@
+// Package document reads JSON that comes from outside: exactly, or not at all.
+//
+// Numbers keep their text, so that an id of nineteen digits is not rounded; anything that is not one
+// complete UTF-8 JSON value of bounded depth is refused. The canonical form ([Canonical]) does not
+// depend on the order of keys or on white space, so that it can be hashed.
+package document
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deep arrays and objects may be nested.
+const MaxDepth = 256
+
+// ErrMalformed says that bytes are not one UTF-8 JSON value within [MaxDepth].
+var ErrMalformed = errors.New("malformed JSON")
+
+// Decode reads one JSON value: map[string]any, []any, string, json.Number, bool or nil.
+func Decode(raw []byte) (any, error) {
+	if !utf8.Valid(raw) {
+		return nil, fmt.Errorf("not UTF-8: %w", ErrMalformed)
+	}
+	if deeper(raw, MaxDepth) {
+		return nil, fmt.Errorf("nested deeper than %d levels: %w", MaxDepth, ErrMalformed)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("no JSON value: %w", ErrMalformed) // the decoder's text may quote the body
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("something follows the JSON value: %w", ErrMalformed)
+	}
+	return v, nil
+}
+
+// deeper tells whether brackets outside of strings nest beyond limit, before anything is built.
+func deeper(raw []byte, limit int) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > limit {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// Canonical writes a value with sorted keys, no white space, no HTML escaping and numbers as they were
+// written. The value must consist of what [Decode] returns.
+func Canonical(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("write canonical JSON: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Digest is the hex SHA-256 of bytes.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

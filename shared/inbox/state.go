@@ -1,0 +1,50 @@
+package inbox
+
+import "engang/shared/lifecycle"
+
+// A State is where an event stands. The texts are stored: never renamed, never reused.
+type State string
+
+// The states of an event.
+const (
+	Received State = "received"
+	Settled  State = "settled"
+	Parked   State = "parked"
+)
+
+// An Outcome says how an event was settled. The texts are stored.
+type Outcome string
+
+// The outcomes of a settled event.
+const (
+	Completed  Outcome = "completed"  // its result, or a newer one, stands
+	Superseded Outcome = "superseded" // a newer version of the object had its result already
+	InReview   Outcome = "review"     // its output is a draft that waits for a decision
+	Rejected   Outcome = "rejected"   // a person refused this output before
+	Coalesced  Outcome = "coalesced"  // a newer event inside the quiet period does its work
+	Split      Outcome = "split"      // it held other events, which are all stored
+	NoRecipe   Outcome = "no recipe"  // nothing is to be done for it
+	Cancelled  Outcome = "cancelled"  // a person stopped its work
+)
+
+// The transitions of an event. Each reopening (Redrive, Replay) raises the generation.
+var (
+	Settle  = lifecycle.Transition[State]{Name: "settle", From: []State{Received}, To: Settled}
+	Park    = lifecycle.Transition[State]{Name: "park", From: []State{Received}, To: Parked}
+	Push    = lifecycle.Transition[State]{Name: "push", From: []State{Received}, To: Received}
+	Redrive = lifecycle.Transition[State]{Name: "redrive", From: []State{Parked, Settled, Received}, To: Received, Person: true} // together with its operation, whose state decides
+	Reopen  = lifecycle.Transition[State]{Name: "reopen", From: []State{Parked}, To: Received, Person: true}                     // parked without an operation
+	Replay  = lifecycle.Transition[State]{Name: "replay", From: []State{Settled}, To: Received, Person: true}                    // under a raised recipe
+)
+
+// Lifecycle is the one statement of how an event may move.
+var Lifecycle = lifecycle.Machine[State]{
+	Name:  "event",
+	Start: Received,
+	States: []lifecycle.State[State]{
+		{Name: Received, Means: "Stored and not settled: it stands in the open index, and a worker or the reconciler moves it on; a crash leaves it there."},
+		{Name: Settled, Rest: true, Means: "All that it asked for is done or decided; it leaves the table event_days later."},
+		{Name: Parked, Waiting: true, Means: "Set aside with a reason; a person redrives or dismisses it."},
+	},
+	Transitions: []lifecycle.Transition[State]{Settle, Park, Push, Redrive, Reopen, Replay},
+}

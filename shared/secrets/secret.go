@@ -1,0 +1,57 @@
+// Package secrets looks secrets up by reference, keeps them for a while, and keeps them from being
+// printed.
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+)
+
+// ErrUnusable says that a reference leads to no usable secret: it does not exist, is empty, or is not
+// readable. The receiver answers 503 and acknowledges nothing.
+var ErrUnusable = errors.New("no usable secret")
+
+// A Value is a secret. Every way of printing it shows "[secret]"; only [Value.Reveal] gives its bytes.
+type Value struct{ b []byte }
+
+// NewValue makes a Value of text. An empty text makes a Value that [Value.IsEmpty] reports.
+func NewValue(text string) Value { return Value{[]byte(text)} }
+
+// Reveal returns the bytes of the secret, for the one call that needs them.
+func (v Value) Reveal() []byte { return v.b }
+
+// IsEmpty tells whether there is nothing in it.
+func (v Value) IsEmpty() bool { return len(v.b) == 0 }
+
+const shown = "[secret]"
+
+// String is "[secret]".
+func (Value) String() string { return shown }
+
+// Format prints "[secret]" for every verb.
+func (Value) Format(f fmt.State, _ rune) { fmt.Fprint(f, shown) }
+
+// LogValue logs "[secret]".
+func (Value) LogValue() slog.Value { return slog.StringValue(shown) }
+
+// MarshalText refuses: a secret is never written into a document.
+func (Value) MarshalText() ([]byte, error) {
+	return nil, errors.New("a secret is not written into documents")
+}
+
+// A Ref names a secret: "ssm:hooks/woo-shop/1". The path is relative to the stack's own prefix.
+type Ref string
+
+var refShape = regexp.MustCompile(`^ssm:((?:hooks|models|targets)/[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*)$`)
+
+// Path is the part of the reference after "ssm:". It fails when the text is no reference, which also
+// catches a secret written where its reference should stand; the error does not repeat the text.
+func (r Ref) Path() (string, error) {
+	m := refShape.FindStringSubmatch(string(r))
+	if m == nil {
+		return "", errors.New("not a reference of the form ssm:hooks/…, ssm:models/… or ssm:targets/…")
+	}
+	return m[1], nil
+}
