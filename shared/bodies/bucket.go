@@ -1,0 +1,82 @@
+package bodies
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"engang/shared/document"
+	"engang/shared/inbox"
+	"engang/shared/telemetry"
+)
+
+// maxPacked is more than any packed body that the receiver takes: it bounds what is read.
+const maxPacked = 8 << 20
+
+// A Bucket holds bodies that are too big for an item. It is safe for concurrent use.
+type Bucket struct {
+	client *s3.Client
+	name   string
+}
+
+// Open returns the bucket. Nothing is called yet.
+func Open(cfg aws.Config, bucket string) *Bucket {
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
+		o.UsePathStyle = cfg.BaseEndpoint != nil // a local engine has no host name for each bucket
+	})
+	return &Bucket{client: client, name: bucket}
+}
+
+// Key is where a body of the event is kept: below "raw/", by event, so that all of an event's bodies
+// are found, and by content, so that a conflicting delivery never replaces the first one's bytes.
+func Key(event inbox.EventID, raw []byte) string {
+	return "raw/" + string(event) + "/" + document.Digest(raw)
+}
+
+// Put stores a packed body. Storing the same one again changes nothing. A crash before the event is put
+// leaves a body that nothing names, which the bucket's lifecycle rule removes.
+func (b *Bucket) Put(ctx context.Context, key string, packed []byte) error {
+	_, err := b.client.PutObject(telemetry.WithCall(ctx, "put body"), &s3.PutObjectInput{
+		Bucket:      &b.name,
+		Key:         &key,
+		Body:        bytes.NewReader(packed),
+		ContentType: aws.String("application/gzip"),
+	})
+	if err != nil {
+		return fmt.Errorf("put body %s: %w", key, err)
+	}
+	return nil
+}
+
+// Read returns the packed body under the key.
+func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
+	out, err := b.client.GetObject(telemetry.WithCall(ctx, "read body"), &s3.GetObjectInput{Bucket: &b.name, Key: &key})
+	if err != nil {
+		return nil, fmt.Errorf("read body %s: %w", key, err)
+	}
+	defer out.Body.Close()
+	packed, err := io.ReadAll(io.LimitReader(out.Body, maxPacked+1))
+	if err != nil {
+		return nil, fmt.Errorf("read body %s: %w", key, err)
+	}
+	if len(packed) > maxPacked {
+		return nil, fmt.Errorf("read body %s, over %d bytes: %w", key, maxPacked, ErrDamaged)
+	}
+	return packed, nil
+}
+
+// Load returns the exact bytes of a body, from the event itself or from the bucket.
+func (b *Bucket) Load(ctx context.Context, body inbox.Body) ([]byte, error) {
+	packed := body.Packed
+	if body.Key != "" {
+		var err error
+		if packed, err = b.Read(ctx, body.Key); err != nil {
+			return nil, err
+		}
+	}
+	return Unpack(packed, body.Bytes)
+}

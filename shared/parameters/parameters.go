@@ -1,0 +1,74 @@
+// Package parameters reads secrets from the parameter store, under the path of one stack.
+package parameters
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
+	"engang/shared/secrets"
+	"engang/shared/telemetry"
+)
+
+// batch is how many parameters one GetParameters call may name.
+const batch = 10
+
+// A Store is the part of the parameter store that belongs to one stack. It is safe for concurrent use.
+type Store struct {
+	client *ssm.Client
+	path   string // "/engang/stack"
+}
+
+// Open returns the store below path. Nothing is called yet.
+func Open(cfg aws.Config, path string) *Store {
+	return &Store{client: ssm.NewFromConfig(cfg), path: strings.TrimSuffix(path, "/")}
+}
+
+// Parameters returns the values of the paths ("hooks/woo-shop/1") that exist, decrypted; those that do
+// not exist are left out. It fails when the store cannot be asked, and then returns none.
+func (s *Store) Parameters(ctx context.Context, paths []string) (map[string]secrets.Value, error) {
+	ctx = telemetry.WithCall(ctx, "read secrets")
+	found := make(map[string]secrets.Value, len(paths))
+	for part := range slices.Chunk(unique(paths), batch) {
+		names := make([]string, len(part))
+		for i, p := range part {
+			names[i] = s.name(p)
+		}
+		out, err := s.client.GetParameters(ctx, &ssm.GetParametersInput{Names: names, WithDecryption: aws.Bool(true)})
+		if err != nil {
+			return nil, fmt.Errorf("get parameters: %w", err)
+		}
+		for _, p := range out.Parameters {
+			found[strings.TrimPrefix(aws.ToString(p.Name), s.path+"/")] = secrets.NewValue(aws.ToString(p.Value))
+		}
+	}
+	return found, nil
+}
+
+// Put stores a secret encrypted, in place of what was there. It is the operator's act: no function has
+// the right to it.
+func (s *Store) Put(ctx context.Context, path string, value secrets.Value) error {
+	_, err := s.client.PutParameter(telemetry.WithCall(ctx, "write secret"), &ssm.PutParameterInput{
+		Name:      aws.String(s.name(path)),
+		Value:     aws.String(string(value.Reveal())),
+		Type:      types.ParameterTypeSecureString,
+		Overwrite: aws.Bool(true),
+	})
+	if err != nil {
+		return fmt.Errorf("put parameter %s: %w", path, err)
+	}
+	return nil
+}
+
+func (s *Store) name(path string) string { return s.path + "/" + path }
+
+// unique drops repeats: the parameter store refuses a call that names one parameter twice.
+func unique(paths []string) []string {
+	sorted := slices.Sorted(slices.Values(paths))
+	return slices.Compact(sorted)
+}

@@ -1,0 +1,111 @@
+// Package queue sends references of events to the work queue and notices to the dead-letter queue.
+//
+// A message holds ids and words of ours, never a payload or an output. Losing or repeating one is
+// harmless: the table knows what is owed, a queue only makes it fast.
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"engang/shared/inbox"
+	"engang/shared/telemetry"
+)
+
+// MaxHide is how long a message can be hidden.
+const MaxHide = 12 * time.Hour
+
+// A Queue is one SQS queue. It is safe for concurrent use.
+type Queue struct {
+	client *sqs.Client
+	url    string
+}
+
+// Open returns the queue at url. Nothing is called yet.
+func Open(cfg aws.Config, url string) *Queue {
+	return &Queue{client: sqs.NewFromConfig(cfg), url: url}
+}
+
+// Send enqueues a reference of the event. The tenant is the message's group, so that one tenant's
+// import does not hold up the others (fair queues). After an error the message may be in the queue or
+// not; the event stands in the open index either way.
+func (q *Queue) Send(ctx context.Context, id inbox.EventID, tenant string) error {
+	body, err := encode(Message{Event: id})
+	if err != nil {
+		return err
+	}
+	_, err = q.client.SendMessage(telemetry.WithCall(ctx, "send event"), &sqs.SendMessageInput{
+		QueueUrl:       &q.url,
+		MessageBody:    &body,
+		MessageGroupId: &tenant,
+	})
+	if err != nil {
+		return fmt.Errorf("send event %s: %w", id, err)
+	}
+	return nil
+}
+
+// Notify sends a notice, with reason, category and operation as attributes too, so that a person sees
+// them in the queue itself. The operation of a notice without one is the event.
+func (q *Queue) Notify(ctx context.Context, n inbox.Notice) error {
+	body, err := encode(Message{Notice: &n})
+	if err != nil {
+		return err
+	}
+	operation := n.Operation
+	if operation == "" {
+		operation = string(n.Event)
+	}
+	attributes := map[string]types.MessageAttributeValue{}
+	for name, value := range map[string]string{"reason": n.Reason, "category": n.Category, "operation": operation} {
+		if value != "" { // SQS refuses an empty attribute
+			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
+		}
+	}
+	_, err = q.client.SendMessage(telemetry.WithCall(ctx, "send notice"), &sqs.SendMessageInput{
+		QueueUrl:          &q.url,
+		MessageBody:       &body,
+		MessageAttributes: attributes,
+	})
+	if err != nil {
+		return fmt.Errorf("send notice of event %s: %w", n.Event, err)
+	}
+	return nil
+}
+
+// Hide lets a received message come again after d, rounded up to whole seconds, at most [MaxHide].
+func (q *Queue) Hide(ctx context.Context, receiptHandle string, d time.Duration) error {
+	d = min(max(d, 0), MaxHide)
+	seconds := int32((d + time.Second - 1) / time.Second)
+	_, err := q.client.ChangeMessageVisibility(telemetry.WithCall(ctx, "change visibility"), &sqs.ChangeMessageVisibilityInput{
+		QueueUrl:          &q.url,
+		ReceiptHandle:     &receiptHandle,
+		VisibilityTimeout: seconds,
+	})
+	if err != nil {
+		return fmt.Errorf("change visibility of a message: %w", err)
+	}
+	return nil
+}
+
+// Backlog says how many messages wait to be received, about. Those in work or hidden are not counted.
+func (q *Queue) Backlog(ctx context.Context) (int, error) {
+	out, err := q.client.GetQueueAttributes(telemetry.WithCall(ctx, "read backlog"), &sqs.GetQueueAttributesInput{
+		QueueUrl:       &q.url,
+		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read queue attributes: %w", err)
+	}
+	n, err := strconv.Atoi(out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessages)])
+	if err != nil {
+		return 0, fmt.Errorf("read number of messages: %w", err)
+	}
+	return n, nil
+}
