@@ -1,0 +1,153 @@
+// Package webhook verifies what senders deliver and says which event a delivery is about.
+//
+// Each provider is one row ([Scheme]) of one table: where its signature stands and what it covers,
+// what a configured secret means, where event type, event key, object and version are. A row is data
+// and small named functions; nothing outside the table knows a provider's name. Everything here is
+// pure: no clock, no network, no state, safe for concurrent use.
+//
+// A delivery is taken in this order:
+//
+//	Handshake ── a ping? ──> answer it, store nothing
+//	Verify    ── over the raw bytes, before anything is parsed
+//	Type      ── what the sender says has happened: looks up the rule of the endpoint
+//	Identify  ── event key, digest, object, version
+//
+// No error and no flaw repeats a value of the delivery or of a secret.
+package webhook
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"engang/shared/document"
+)
+
+// ErrSignature says that a delivery is not proved to come from who holds a secret: the signature is
+// missing, repeated, unreadable or made with something else.
+var ErrSignature = errors.New("signature not accepted")
+
+// ErrTimestamp says that the signature is right and the signed time lies outside the window.
+var ErrTimestamp = errors.New("signed time outside the window")
+
+// ErrSource says that the delivery is signed and names another source than the endpoint's.
+var ErrSource = errors.New("another source")
+
+// ErrSecret says that none of the secrets is usable: there is none, or each is empty, white space, a
+// placeholder, or not of the form that the provider issues. Nothing may be acknowledged.
+var ErrSecret = errors.New("no usable secret")
+
+// ErrMalformed says that a verified delivery does not say what has happened, or to which event it belongs.
+var ErrMalformed = errors.New("no usable event type or key")
+
+// A Request is a delivery as it arrived, before anything is parsed.
+type Request struct {
+	Method string
+	URL    string      // as the sender addressed it, with the query: some senders sign it
+	Header http.Header // with canonical names, as [http.Header.Add] makes them
+	Body   []byte      // the bytes as sent, after the gateway's own base64
+}
+
+// A Pong is the answer, with status 200, to a sender's ping or challenge.
+type Pong struct {
+	Status      string // "pong"
+	Body        []byte // in the sender's own format; empty: the caller writes the status in its own
+	ContentType string // of Body
+}
+
+// Expect is what an endpoint demands of a delivery beside the signature.
+type Expect struct {
+	Source string // what the sender calls itself; empty: anything
+}
+
+// A Rule is what an endpoint says about events of one type, instead of the provider's own row.
+type Rule struct {
+	Kind    string            // of the object; empty: as the row says
+	ID      *document.Pointer // where the object's id is; nil: as the row says
+	Version *document.Pointer // where its version is; nil: as the row says
+}
+
+// A Fact is what a delivery says: the same for every delivery of one event but for DeliveryID and,
+// where a sender signs each try anew, SignedAt.
+type Fact struct {
+	Type       string    // the sender's own word: "product.updated"
+	Key        string    // the event key: equal for every delivery of the event, and covered by the signature where the sender signs any id
+	Digest     string    // of what is reported, without what changes on a retry: hex SHA-256
+	DeliveryID string    // the sender's id of this delivery, often unsigned and not unique: for search only
+	SenderID   string    // the sender's id of the event, empty where it has none: for search
+	Kind       string    // of the object; empty together with ObjectID
+	ObjectID   string    // the sender's id of the object; empty when Flaw says why
+	Version    string    // of the object, as it stands in the payload; empty: none
+	SignedAt   time.Time // the signed time, in whole seconds; zero where the sender signs none
+	Flaw       string    // why nothing can be done for the event; empty: nothing is wrong
+}
+
+// A Scheme is one provider's row. The zero Scheme is not usable: get one from [Lookup].
+type Scheme struct {
+	name string
+
+	// Before the signature.
+	handshake func(Request) (Pong, bool) // nil: the sender has no unsigned ping
+	methods   []string                   // beside POST, for the handshake alone
+
+	// The signature.
+	key      func(secret []byte) (key, bool)        // what a configured secret means; false: it is not usable
+	proof    func(Request) (proof, error)           // reads signatures and signed time; its errors wrap ErrSignature
+	messages func(Request, proof) []message         // what may be signed: one that matches is enough
+	window   time.Duration                          // how far the signed time may be off; zero: none is signed
+	source   string                                 // header that names the source, unsigned; empty: none does
+	seal     func(r *Request, k key, now time.Time) // signs: completes the headers of r, which are its own
+
+	// The event.
+	eventType  field
+	eventKey   field
+	digest     field
+	deliveryID field // nil: none
+	senderID   field // nil: none
+	kind       field // nil: only a rule names the object
+	id         document.Pointer
+	version    document.Pointer
+	flaw       func(object map[string]any) string // a body that is signed and still not what it should be; nil: none known
+}
+
+// table is every provider that can be configured.
+var table = []Scheme{openAI, standardWebhooks, wooCommerce}
+
+// Lookup gives the row of a provider.
+func Lookup(provider string) (Scheme, bool) {
+	i := slices.IndexFunc(table, func(s Scheme) bool { return s.name == provider })
+	if i < 0 {
+		return Scheme{}, false
+	}
+	return table[i], true
+}
+
+// Names lists the providers that have a row, in alphabetical order.
+func Names() []string {
+	names := make([]string, len(table))
+	for i, s := range table {
+		names[i] = s.name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Name is the provider's name in the configuration.
+func (s Scheme) Name() string { return s.name }
+
+// Methods lists the HTTP methods that are worth a look, POST first. Deliveries come by POST only; the
+// others are for [Scheme.Handshake].
+func (s Scheme) Methods() []string { return append([]string{http.MethodPost}, s.methods...) }
+
+// NamesSource tells whether deliveries say which source they come from, so that [Expect] can demand one.
+func (s Scheme) NamesSource() bool { return s.source != "" }
+
+// Handshake answers a sender's unsigned ping. It is asked first, whatever the method and the secrets;
+// what it answers is no event and must not be stored.
+func (s Scheme) Handshake(req Request) (Pong, bool) {
+	if s.handshake == nil || !slices.Contains(s.Methods(), req.Method) {
+		return Pong{}, false
+	}
+	return s.handshake(req)
+}

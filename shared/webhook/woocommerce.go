@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	wooSource     = "X-Wc-Webhook-Source"
+	wooTopic      = "X-Wc-Webhook-Topic"
+	wooResource   = "X-Wc-Webhook-Resource"
+	wooEvent      = "X-Wc-Webhook-Event"
+	wooSignature  = "X-Wc-Webhook-Signature"
+	wooWebhookID  = "X-Wc-Webhook-Id"
+	wooDeliveryID = "X-Wc-Webhook-Delivery-Id"
+)
+
+// wooCommerce signs the body alone. Topic, source and delivery id are unsigned headers: the delivery id
+// is the same for all deliveries of a webhook within one second, so it is no key. There is no event id.
+var wooCommerce = Scheme{
+	name:       "woocommerce",
+	handshake:  wooPing,
+	methods:    []string{http.MethodGet}, // a ping follows redirects, and becomes a GET with the body
+	key:        func(secret []byte) (key, bool) { return hmacSHA256("", specialCharsDecode(secret)), true },
+	proof:      bareBase64(wooSignature),
+	messages:   func(r Request, _ proof) []message { return []message{{r.Body}} },
+	source:     wooSource,
+	seal:       wooSeal,
+	eventType:  header(wooTopic),
+	eventKey:   typeAndBody,
+	digest:     rawDigest,
+	deliveryID: header(wooDeliveryID),
+	kind:       upToFirstDot,
+	id:         pointerTo("/id"),
+	version:    pointerTo("/date_modified_gmt"),
+	flaw:       wooRESTError,
+}
+
+var wooPingBody = regexp.MustCompile(`^webhook_id=[0-9]+$`)
+
+// wooPing knows the ping: no header of WooCommerce, no signature, form content. Anything but 200 would
+// make WooCommerce ping again with every delivery.
+func wooPing(r Request) (Pong, bool) {
+	return Pong{Status: "pong"}, wooPingBody.Match(r.Body)
+}
+
+// wooRESTError knows the error of the shop's REST interface, which is signed and sent as if it were the
+// object when that is gone or the webhook's user may not read it. A coupon has a code too, and an id.
+func wooRESTError(body map[string]any) string {
+	_, hasID := body["id"]
+	_, hasCode := body["code"].(string)
+	data, _ := body["data"].(map[string]any)
+	if _, hasStatus := data["status"]; hasID || !hasCode || !hasStatus {
+		return ""
+	}
+	return "the shop sent an error of its REST interface in place of the object: it is gone, or the webhook's user may not read it"
+}
+
+// bareBase64 reads a header that is one SHA-256 sum in base64 and nothing else.
+func bareBase64(name string) func(Request) (proof, error) {
+	return func(r Request) (proof, error) {
+		text, err := only(r.Header, name)
+		if err != nil {
+			return proof{}, err
+		}
+		sum, ok := unbase64(text, 32)
+		if !ok {
+			return proof{}, unreadable(name)
+		}
+		return proof{signatures: []signature{{sum: sum}}}, nil
+	}
+}
+
+var (
+	decimalEntity = regexp.MustCompile(`&#0*(38|39|34|60|62);`)
+	hexEntity     = regexp.MustCompile(`&#[xX]0*(27|22|26);`)
+	entities      = strings.NewReplacer(
+		"&#039;", "'", "&#x27;", "'",
+		"&quot;", `"`, "&#034;", `"`, "&#x22;", `"`,
+		"&lt;", "<", "&#060;", "<", "&gt;", ">", "&#062;", ">",
+		"&amp;", "&", "&#038;", "&", "&#x26;", "&",
+	)
+)
+
+// specialCharsDecode is WordPress's wp_specialchars_decode with ENT_QUOTES, through which WooCommerce
+// puts a secret before it signs: five characters, once, and nothing else of HTML.
+func specialCharsDecode(secret []byte) []byte {
+	text := decimalEntity.ReplaceAllString(string(secret), "&#0${1};")
+	return []byte(entities.Replace(hexEntity.ReplaceAllString(text, "&#x${1};")))
+}
+
+// wooSeal signs as WooCommerce does. Topic and source are the caller's; the delivery id is made as
+// there, from webhook id and second, so that two in one second are alike.
+func wooSeal(r *Request, k key, now time.Time) {
+	if resource, event, ok := strings.Cut(r.Header.Get(wooTopic), "."); ok {
+		r.Header.Set(wooResource, resource)
+		r.Header.Set(wooEvent, event)
+	}
+	missing(r.Header, wooWebhookID, "1")
+	sum := sha256.Sum256([]byte(r.Header.Get(wooWebhookID) + strconv.FormatInt(now.Unix(), 10)))
+	missing(r.Header, wooDeliveryID, hex.EncodeToString(sum[:16]))
+	r.Header.Set(wooSignature, base64.StdEncoding.EncodeToString(k.sign(message{r.Body})))
+}
