@@ -52,8 +52,19 @@ func (b *Bucket) Put(ctx context.Context, key string, packed []byte) error {
 	return nil
 }
 
-// Read returns the packed body under the key.
-func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
+// Read returns the exact bytes of a body, from the event itself or from the bucket.
+func (b *Bucket) Read(ctx context.Context, body inbox.Body) ([]byte, error) {
+	packed := body.Packed
+	if body.Key != "" {
+		var err error
+		if packed, err = b.fetch(ctx, body.Key); err != nil {
+			return nil, err
+		}
+	}
+	return Unpack(packed, body.Bytes)
+}
+
+func (b *Bucket) fetch(ctx context.Context, key string) ([]byte, error) {
 	out, err := b.client.GetObject(telemetry.WithCall(ctx, "read body"), &s3.GetObjectInput{Bucket: &b.name, Key: &key})
 	if err != nil {
 		return nil, fmt.Errorf("read body %s: %w", key, err)
@@ -67,16 +78,4 @@ func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
 		return nil, fmt.Errorf("read body %s, over %d bytes: %w", key, maxPacked, ErrDamaged)
 	}
 	return packed, nil
-}
-
-// Load returns the exact bytes of a body, from the event itself or from the bucket.
-func (b *Bucket) Load(ctx context.Context, body inbox.Body) ([]byte, error) {
-	packed := body.Packed
-	if body.Key != "" {
-		var err error
-		if packed, err = b.Read(ctx, body.Key); err != nil {
-			return nil, err
-		}
-	}
-	return Unpack(packed, body.Bytes)
 }

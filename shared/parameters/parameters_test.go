@@ -1,0 +1,87 @@
+package parameters_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/sivchari/kumo"
+
+	"engang/shared/parameters"
+	"engang/shared/secrets"
+)
+
+func engine(t *testing.T) aws.Config {
+	t.Helper()
+	srv := kumo.NewServer()
+	t.Cleanup(srv.Close)
+	return aws.Config{
+		Region:       "eu-north-1",
+		BaseEndpoint: &srv.URL,
+		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}
+}
+
+func TestParametersOfTheOwnStackOnly(t *testing.T) {
+	cfg := engine(t)
+	mine, other := parameters.Open(cfg, "/engang/"+t.Name()), parameters.Open(cfg, "/engang/"+t.Name()+"-other/")
+	put := func(s *parameters.Store, path, value string) {
+		t.Helper()
+		if err := s.Put(t.Context(), path, secrets.NewValue(value)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(mine, "hooks/woo-shop/1", "replaced")
+	put(mine, "hooks/woo-shop/1", "  kept as it is ")
+	put(other, "hooks/woo-shop/2", "of another stack")
+
+	got, err := mine.Parameters(t.Context(), []string{"hooks/woo-shop/1", "hooks/woo-shop/2", "hooks/woo-shop/1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || string(got["hooks/woo-shop/1"].Reveal()) != "  kept as it is " {
+		t.Errorf("found %d parameters, want the one that exists, unchanged", len(got))
+	}
+}
+
+// The store takes ten names a call.
+func TestMoreParametersThanOneCallTakes(t *testing.T) {
+	s := parameters.Open(engine(t), "/engang/"+t.Name())
+	var paths []string
+	for i := range 23 {
+		paths = append(paths, fmt.Sprintf("hooks/many/%d", i))
+		if err := s.Put(t.Context(), paths[i], secrets.NewValue(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Parameters(t.Context(), paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range paths {
+		if string(got[path].Reveal()) != fmt.Sprint(i) {
+			t.Errorf("%s was not found as it was put", path)
+		}
+	}
+}
+
+func TestNoPathsNoCall(t *testing.T) {
+	s := parameters.Open(aws.Config{Region: "eu-north-1"}, "/engang/none") // no address, no credentials: any call fails
+	if got, err := s.Parameters(t.Context(), nil); err != nil || len(got) != 0 {
+		t.Errorf("Parameters = %v, %v", got, err)
+	}
+}
+
+func TestStoreThatDoesNotAnswer(t *testing.T) {
+	s := parameters.Open(aws.Config{Region: "eu-north-1", BaseEndpoint: aws.String("http://127.0.0.1:1"),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Retryer:     func() aws.Retryer { return aws.NopRetryer{} }}, "/engang/none")
+	if _, err := s.Parameters(t.Context(), []string{"hooks/a/1"}); err == nil || !strings.HasPrefix(err.Error(), "get parameters") {
+		t.Errorf("Parameters = %v", err)
+	}
+	if err := s.Put(t.Context(), "hooks/a/1", secrets.NewValue("hush")); err == nil || strings.Contains(err.Error(), "hush") {
+		t.Errorf("Put = %v", err)
+	}
+}
