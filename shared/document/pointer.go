@@ -3,6 +3,7 @@ package document
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,6 +35,9 @@ func ParsePointer(text string) (Pointer, error) {
 
 // String is the pointer as it was written.
 func (p Pointer) String() string { return p.text }
+
+// Steps are the unescaped names between the slashes; none for the whole document.
+func (p Pointer) Steps() []string { return slices.Clone(p.steps) }
 
 // UnmarshalText reads a pointer, as [ParsePointer].
 func (p *Pointer) UnmarshalText(text []byte) (err error) {

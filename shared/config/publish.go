@@ -1,0 +1,183 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"engang/shared/document"
+	"engang/shared/object"
+	"engang/shared/recipe"
+)
+
+// maxSkips is how many versions of others, written and never made live, are passed over.
+const maxSkips = 1_000
+
+// publisher is where configuration is written. A refused write returns an error that wraps [ErrChanged]:
+// an address of another scope, a version that is stored with another digest, a pointer of another
+// revision. Each write may be repeated: what stands already as it should is no error.
+type publisher interface {
+	ClaimAddress(ctx context.Context, name string, scope object.Scope) error
+	Pointer(ctx context.Context, scope object.Scope) (Pointer, error)
+	PutVersion(ctx context.Context, v Version) error
+	MovePointer(ctx context.Context, scope object.Scope, seenRevision int, p Pointer, writeID string) error
+}
+
+// Publish makes a whole configuration live: all of it or nothing. It claims the addresses, writes
+// immutable versions, and then moves the pointer in one conditional write that names the revision it
+// read; a crash before that leaves only versions that nothing refers to. What is live already is not
+// written again, and when nothing differs the pointer stays as it is.
+//
+// Recipes bring their version; endpoints and the common part take the next one when their content
+// differs from the live one. It fails with an error that wraps [ErrChanged] when an applied recipe
+// version has other content, when a recipe's version goes back, when another tenant or environment has
+// an endpoint's name, and when somebody else published meanwhile. newID makes the write id of the
+// pointer's move.
+func Publish(ctx context.Context, to publisher, set Set, newID func() string) (Pointer, error) {
+	if err := checkSet(set); err != nil {
+		return Pointer{}, err
+	}
+	seen, err := to.Pointer(ctx, set.Scope)
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		return Pointer{}, fmt.Errorf("read pointer of %s: %w", set.Scope, err)
+	}
+	if err := checkVersions(seen, set); err != nil {
+		return Pointer{}, err
+	}
+	for _, e := range set.Endpoints {
+		if err := to.ClaimAddress(ctx, e.Name, set.Scope); err != nil {
+			return Pointer{}, fmt.Errorf("claim address of endpoint %s: %w", e.Name, err)
+		}
+	}
+	next, err := putVersions(ctx, to, set, seen)
+	if err != nil {
+		return Pointer{}, err
+	}
+	if next.Common == seen.Common && maps.Equal(next.Endpoints, seen.Endpoints) && maps.Equal(next.Recipes, seen.Recipes) {
+		return seen, nil
+	}
+	next.Revision = seen.Revision + 1
+	if err := to.MovePointer(ctx, set.Scope, seen.Revision, next, newID()); err != nil {
+		return Pointer{}, fmt.Errorf("move pointer of %s: %w", set.Scope, err)
+	}
+	return next, nil
+}
+
+// checkSet refuses a set that could not be read back.
+func checkSet(set Set) error {
+	var faults []error
+	names := map[string]bool{}
+	for _, r := range set.Recipes {
+		if _, err := recipe.Compile(r); err != nil {
+			faults = append(faults, fmt.Errorf("recipe %s: %w", r.Name, err))
+		}
+		if names[r.Name] {
+			faults = append(faults, fmt.Errorf("recipe %s stands twice in the set", r.Name))
+		}
+		names[r.Name] = true
+	}
+	endpoints := map[string]bool{}
+	for _, e := range set.Endpoints {
+		if e.Scope != set.Scope {
+			faults = append(faults, fmt.Errorf("endpoint %s belongs to %s, the set to %s", e.Name, e.Scope, set.Scope))
+		}
+		if endpoints[e.Name] {
+			faults = append(faults, fmt.Errorf("endpoint %s stands twice in the set", e.Name))
+		}
+		endpoints[e.Name] = true
+		for _, kind := range slices.Sorted(maps.Keys(e.Events)) {
+			for _, name := range e.Events[kind].Recipes {
+				if !names[name] {
+					faults = append(faults, fmt.Errorf("endpoint %s: event %s names recipe %s, which is not in the set", e.Name, kind, name))
+				}
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func checkVersions(seen Pointer, set Set) error {
+	var faults []error
+	for _, r := range set.Recipes {
+		if live := seen.Recipes[r.Name]; r.Version < live {
+			faults = append(faults, fmt.Errorf("recipe %s goes back from version %d to %d: %w", r.Name, live, r.Version, ErrChanged))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// putVersions writes what is not stored yet and returns the pointer that makes it live.
+func putVersions(ctx context.Context, to publisher, set Set, seen Pointer) (Pointer, error) {
+	next := Pointer{Endpoints: map[string]int{}, Recipes: map[string]int{}}
+	var faults []error
+	for _, r := range set.Recipes {
+		v, err := newVersion(set.Scope, KindRecipe, r.Name, r)
+		if err != nil {
+			return Pointer{}, err
+		}
+		v.Version = r.Version
+		next.Recipes[r.Name] = r.Version
+		switch err := to.PutVersion(ctx, v); {
+		case errors.Is(err, ErrChanged):
+			faults = append(faults, fmt.Errorf("recipe %s was applied with other content, raise its version: %w", r.Ref(), err))
+		case err != nil:
+			return Pointer{}, fmt.Errorf("write recipe %s: %w", r.Ref(), err)
+		}
+	}
+	if len(faults) > 0 {
+		return Pointer{}, errors.Join(faults...)
+	}
+	for _, e := range set.Endpoints {
+		n, err := putNumbered(ctx, to, set.Scope, numbered{KindEndpoint, e.Name, e, seen.Endpoints[e.Name]})
+		if err != nil {
+			return Pointer{}, err
+		}
+		next.Endpoints[e.Name] = n
+	}
+	n, err := putNumbered(ctx, to, set.Scope, numbered{KindCommon, CommonName, set.Common, seen.Common})
+	next.Common = n
+	return next, err
+}
+
+// numbered is something whose version is counted by us.
+type numbered struct {
+	kind    string
+	name    string
+	content any
+	live    int
+}
+
+// putNumbered returns the live version if it has this content, else the next that is free or has it.
+// A removed endpoint that comes back finds its own former versions in the same way.
+func putNumbered(ctx context.Context, to publisher, scope object.Scope, what numbered) (int, error) {
+	v, err := newVersion(scope, what.kind, what.name, what.content)
+	if err != nil {
+		return 0, err
+	}
+	first := max(what.live, 1)
+	for v.Version = first; v.Version <= first+maxSkips; v.Version++ {
+		err := to.PutVersion(ctx, v)
+		if err == nil {
+			return v.Version, nil
+		}
+		if !errors.Is(err, ErrChanged) {
+			return 0, fmt.Errorf("write %s %s@%d: %w", v.Kind, v.Name, v.Version, err)
+		}
+	}
+	return 0, fmt.Errorf("write %s %s: versions %d to %d are taken: %w", v.Kind, v.Name, first, first+maxSkips, ErrChanged)
+}
+
+func newVersion(scope object.Scope, kind, name string, content any) (Version, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(content); err != nil {
+		return Version{}, fmt.Errorf("encode %s %s: %w", kind, name, err)
+	}
+	raw := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return Version{Scope: scope, Kind: kind, Name: name, JSON: raw, Digest: document.Digest(raw)}, nil
+}

@@ -1,0 +1,198 @@
+package recipe
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"engang/shared/document"
+)
+
+// The limits of a recipe.
+const (
+	MaxVersion        = 999_999 // six digits in keys
+	MaxBytes          = 256 << 10
+	MaxTimeoutSeconds = 75  // the room that the enrichment function has for a call
+	MinOutputTokens   = 16  // the least that the Responses API takes
+	MaxFields         = 200 // of an input
+)
+
+var (
+	nameShape = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+	dated     = regexp.MustCompile(`(^|[-:])[0-9]{4}-[0-9]{2}-[0-9]{2}($|[-:])`)
+	reasoning = []string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	tiers     = []string{"", "auto", "default", "flex", "scale", "priority"}
+)
+
+// IsName tells whether text can name a tenant, an endpoint or a recipe: 1 to 64 letters, digits, dots,
+// dashes and underscores, the first one a letter or digit. It holds no @, no space and no slash.
+func IsName(text string) bool { return nameShape.MatchString(text) }
+
+// A Compiled recipe is one that was found free of faults, ready to extract inputs and to check
+// outputs. It never changes and is safe for concurrent use.
+type Compiled struct {
+	recipe Recipe
+	consts map[string]any
+	schema *jsonschema.Schema
+}
+
+// Recipe returns the recipe it was made of. What it points to must not be changed.
+func (c *Compiled) Recipe() Recipe { return c.recipe }
+
+// Compile checks a recipe and makes it ready for use. A recipe that cannot work, or that could send
+// more than it says, is refused with [Faults], all of them at once.
+func Compile(r Recipe) (*Compiled, error) {
+	var faults Faults
+	checkHead(r, &faults)
+	checkModel(r.Model, &faults)
+	c := &Compiled{recipe: r, consts: checkInput(r.Input, &faults)}
+	outline := checkOutput(r.Output, &faults)
+	for i, check := range r.Checks {
+		checkCheck(checkSite{at: under("/checks", fmt.Sprint(i)), outline: outline, input: r.Input}, check, &faults)
+	}
+	if whole, err := json.Marshal(r); err == nil {
+		faults.check(len(whole) <= MaxBytes, "", fmt.Sprintf("the recipe has %d bytes, at most %d are stored", len(whole), MaxBytes), "shorten instructions or schema")
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	schema, err := compileSchema(outline.root)
+	if err != nil {
+		return nil, Faults{{At: "/output/schema", Reason: "the schema does not compile", Remedy: "hold it against the list of keywords in the documentation"}}
+	}
+	c.schema = schema
+	return c, nil
+}
+
+func checkHead(r Recipe, faults *Faults) {
+	faults.check(IsName(r.Name), "", "the name is empty, longer than 64 characters, or has others than letters, digits, dot, dash and underscore", "rename the recipe")
+	faults.check(r.Version >= 1 && r.Version <= MaxVersion, "/version", fmt.Sprintf("the version is not a whole number from 1 to %d", MaxVersion), "count versions from 1")
+	faults.check(strings.TrimSpace(r.Instructions) != "", "/instructions", "there are no instructions", "say what the model is to do, and that text in the input is data")
+	switch r.Policy {
+	case PolicyAuto, PolicyDraft:
+	case "review-on-flag":
+		faults.add("/policy", "policy review-on-flag is not built yet", "use draft (a person decides) or auto; an output that fails a check becomes a draft with both")
+	default:
+		faults.add("/policy", "unknown policy", "use draft (a person decides) or auto")
+	}
+}
+
+func checkModel(m Model, faults *Faults) {
+	faults.check(m.Provider == "openai", "/model/provider", "unknown provider of models", "use openai")
+	switch {
+	case m.Name == "":
+		faults.add("/model/name", "no model is named", "name a dated snapshot of a model")
+	case !m.AllowAlias && !dated.MatchString(m.Name):
+		faults.add("/model/name", "the model is an alias that moves: its name has no date", "name a dated snapshot, or write allow_alias: true")
+	}
+	switch m.Mode {
+	case "direct":
+	case "background", "batch":
+		faults.add("/model/mode", "mode "+m.Mode+" is not built yet", "use direct")
+	default:
+		faults.add("/model/mode", "unknown mode", "use direct")
+	}
+	o := m.Options
+	faults.check(slices.Contains(reasoning, o.Reasoning), "/model/options/reasoning", "unknown reasoning effort", "use one of "+strings.Join(reasoning[1:], ", "))
+	faults.check(slices.Contains(tiers, o.ServiceTier), "/model/options/service_tier", "unknown service tier", "use one of "+strings.Join(tiers[1:], ", "))
+	faults.check(o.MaxOutputTokens >= MinOutputTokens, "/model/options/max_output_tokens", fmt.Sprintf("less than %d output tokens, or none said", MinOutputTokens), "say how many tokens an answer may have; reasoning counts")
+	faults.check(o.TimeoutSeconds >= 0 && o.TimeoutSeconds <= MaxTimeoutSeconds, "/model/options/timeout", fmt.Sprintf("the function has no room for it: at most %ds", MaxTimeoutSeconds), "shorten the timeout")
+}
+
+// checkInput returns the decoded constants.
+func checkInput(in Fields, faults *Faults) map[string]any {
+	const at = "/input"
+	faults.check(len(in.Fields) > 0, at+"/fields", "the input has no fields", "name the fields that the model may see")
+	faults.check(len(in.Fields) <= MaxFields, at+"/fields", fmt.Sprintf("more than %d fields", MaxFields), "name only what the model needs")
+	consts := map[string]any{}
+	fromPayload := false
+	for _, name := range slices.Sorted(maps.Keys(in.Fields)) {
+		f := in.Fields[name]
+		fromPayload = fromPayload || f.From != nil
+		here := under(at+"/fields", name)
+		faults.check(IsName(name), here, "the field's name is empty, longer than 64 characters, or has others than letters, digits, dot, dash and underscore", "rename the field")
+		if f.Const != nil {
+			consts[name] = checkConst(here, f, faults)
+			continue
+		}
+		checkField(here, f, faults)
+	}
+	faults.check(fromPayload || len(in.Fields) == 0, at+"/fields", "no field comes from the payload", "add one with a pointer")
+	seen := map[string]bool{}
+	for i, name := range in.Required {
+		f, known := in.Fields[name]
+		here := under(at+"/required", fmt.Sprint(i))
+		faults.check(known, here, "no field has this name", "name one of the fields")
+		faults.check(!seen[name], here, "named twice", "name it once")
+		faults.check(!known || f.From != nil, here, "a constant is always there", "leave it out of required")
+		seen[name] = true
+	}
+	return consts
+}
+
+func checkConst(at string, f Field, faults *Faults) any {
+	faults.check(f.From == nil && f.As == "" && f.Max == 0 && f.MaxItems == 0 && len(f.Pick) == 0, at, "a constant takes nothing beside const", "write const alone")
+	v, err := document.Decode(f.Const)
+	faults.check(err == nil, at+"/const", "the constant is no JSON value", "write a text, a number, a list or a mapping")
+	return v
+}
+
+func checkField(at string, f Field, faults *Faults) {
+	if f.From == nil {
+		faults.add(at, "the field says neither from nor const", "write a pointer such as /name")
+		return
+	}
+	faults.check(!wholeBody(*f.From), at, "the pointer takes the whole body", "point at the fields that are needed, one by one")
+	faults.check(f.As == "" || f.As == "text", at+"/as", "unknown form", "use text, or leave it out")
+	faults.check(f.As == "" || len(f.Pick) == 0, at+"/as", "as: text and pick exclude each other", "point at the property itself")
+	faults.check(f.Max == 0 || f.Max >= 2, at+"/max", "less than 2 characters", "allow more characters")
+	faults.check(f.MaxItems >= 0, at+"/max_items", "less than one item", "allow more items")
+	for i, name := range f.Pick {
+		here := under(at+"/pick", fmt.Sprint(i))
+		faults.check(name != "", here, "an empty property name", "name a property")
+		faults.check(slices.Index(f.Pick, name) == i, here, "named twice", "name it once")
+	}
+}
+
+// wholeBody tells whether a pointer names everything there is: "", "/", or every item of a list.
+func wholeBody(p document.Pointer) bool {
+	return strings.Trim(p.String(), "/*") == ""
+}
+
+func checkOutput(o Output, faults *Faults) outline {
+	faults.check(nameShape.MatchString(o.Name) && !strings.Contains(o.Name, "."), "/output/name", "the name is empty, longer than 64 characters, or has others than letters, digits, dash and underscore", "rename the output")
+	const at = "/output/schema"
+	v, err := document.Decode(o.Schema)
+	root, ok := v.(map[string]any)
+	if err != nil || !ok {
+		faults.add(at, "the schema is no JSON object", "write a schema of type object")
+		return outline{}
+	}
+	return readSchema(at, root, faults)
+}
+
+// Prompt is all that a call on this input sends.
+func (c *Compiled) Prompt(in Input) Prompt {
+	m := c.recipe.Model
+	return Prompt{
+		Recipe:          c.recipe.Ref(),
+		Provider:        m.Provider,
+		Model:           m.Name,
+		Instructions:    c.recipe.Instructions,
+		Input:           in.JSON,
+		SchemaName:      c.recipe.Output.Name,
+		Schema:          c.recipe.Output.Schema,
+		MaxOutputTokens: m.Options.MaxOutputTokens,
+		Reasoning:       m.Options.Reasoning,
+		ServiceTier:     m.Options.ServiceTier,
+	}
+}
+
+// runes counts characters.
+func runes(s string) int { return utf8.RuneCountInString(s) }
