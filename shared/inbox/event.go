@@ -164,3 +164,13 @@ type Ending struct {
 	At         time.Time
 	ExpiresAt  time.Time // when settled
 }
+
+// Unsent is what parks an event that was sent to the queue too often without a sign of life. It holds
+// only while the event is open, due at DueKey and sent Limit times.
+type Unsent struct {
+	ID     EventID
+	DueKey string
+	Limit  int
+	Reason string
+	At     time.Time
+}

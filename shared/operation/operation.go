@@ -181,3 +181,16 @@ type Result struct {
 	At        time.Time
 	ExpiresAt time.Time
 }
+
+// ParseKey reads a whole operation name within a scope.
+func ParseKey(scope object.Scope, name string) (Key, error) {
+	id, ref, digest, err := ParseName(name)
+	if err != nil {
+		return Key{}, err
+	}
+	r, err := inbox.ParseRecipeRef(ref)
+	if err != nil || digest == "" {
+		return Key{}, fmt.Errorf("read operation name %q: not object/recipe@version/digest", name)
+	}
+	return Key{Scope: scope, Object: id, Recipe: r, Digest: digest}, nil
+}

@@ -29,7 +29,7 @@ var (
 	Approve  = lifecycle.Transition[State]{Name: "approve", From: []State{Review}, To: Completed, Person: true}
 	Reject   = lifecycle.Transition[State]{Name: "reject", From: []State{Review}, To: Rejected, Person: true}
 	SetAside = lifecycle.Transition[State]{Name: "set aside", From: []State{Review}, To: Superseded, Person: true} // a newer result is there
-	Redrive  = lifecycle.Transition[State]{Name: "redrive", From: []State{Failed}, To: Pending, Person: true}      // with a new budget
+	Reopen   = lifecycle.Transition[State]{Name: "redrive", From: []State{Failed}, To: Pending, Person: true}      // with a new budget
 	Renew    = lifecycle.Transition[State]{Name: "renew", From: []State{Rejected}, To: Pending, Person: true}      // with a new budget and without the refused output
 )
 
@@ -46,5 +46,5 @@ var Lifecycle = lifecycle.Machine[State]{
 		{Name: Rejected, Rest: true, Means: "A person refused the output; only a person opens it again."},
 		{Name: Superseded, Rest: true, Means: "A newer version had its result first; taken up again when the same content comes back as a newer version."},
 	},
-	Transitions: []lifecycle.Transition[State]{Begin, Complete, Retry, Pause, Hold, Fail, Exhaust, Overtake, Approve, Reject, SetAside, Redrive, Renew},
+	Transitions: []lifecycle.Transition[State]{Begin, Complete, Retry, Pause, Hold, Fail, Exhaust, Overtake, Approve, Reject, SetAside, Reopen, Renew},
 }

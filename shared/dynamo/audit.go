@@ -1,0 +1,42 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engang/shared/audit"
+	"engang/shared/object"
+)
+
+// Audit records an act. An act is recorded once, by its time and id, and never changed.
+func (t *Table) Audit(ctx context.Context, e audit.Entry) error {
+	it := item{}
+	it.set(map[string]string{"by": e.By, "act": e.Act, "target": e.Target, "note": e.Reason})
+	it.setExpiry(e.ExpiresAt)
+	err := t.put(ctx, putEntry, key{auditHash(e.Scope, e.At), stamp(e.At, e.ID)}, it, nil)
+	if _, refused := errors.AsType[*refusal](err); err != nil && !refused {
+		return fmt.Errorf("record act %s on %s: %w", e.Act, e.Target, err)
+	}
+	return nil
+}
+
+// AuditTrail reads the acts of a day (UTC) in a scope, the oldest first.
+func (t *Table) AuditTrail(ctx context.Context, s object.Scope, day time.Time) ([]audit.Entry, error) {
+	items, err := t.collection(ctx, "audit", auditHash(s, day))
+	if err != nil {
+		return nil, fmt.Errorf("read acts of %s on %s: %w", s, dayText(day), err)
+	}
+	var trail []audit.Entry
+	for _, it := range items {
+		r := &reader{it: it}
+		e := audit.Entry{Scope: s, By: r.text("by"), Act: r.text("act"), Target: r.text("target"), Reason: r.text("note"), ExpiresAt: r.expiry()}
+		at, id, err := stamped(r.text("sk"))
+		if e.At, e.ID = at, id; err != nil || r.err != nil {
+			return nil, fmt.Errorf("read acts of %s on %s: %w", s, dayText(day), errors.Join(err, r.err))
+		}
+		trail = append(trail, e)
+	}
+	return trail, nil
+}

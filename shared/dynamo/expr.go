@@ -1,0 +1,146 @@
+package dynamo
+
+import (
+	"engang/shared/inbox"
+	"engang/shared/operation"
+)
+
+// Conditions that several writes share.
+const (
+	isNew  = "attribute_not_exists(#pk)"
+	mine   = "#st = :running AND #tok = :token AND #own = :me"
+	live   = "#st = :received AND #gen = :generation"
+	newer  = "attribute_not_exists(#pk) OR #rank < :rank"
+	exists = "attribute_exists(#pk)"
+)
+
+// The writes to an event and beside it. Each is named as in protocol.md section 3.
+var (
+	// W1: the event is stored once. Refused: [inbox.Judge] says what the delivery is.
+	putEvent = write("W1 put event", "", isNew,
+		starts(inbox.Lifecycle.Start))
+
+	// W2: the other fact is kept beside the event. Refused: recorded already.
+	putConflict = write("W2 conflict", "", isNew)
+
+	// SEEN: one more delivery of a stored event; never refused, and counts twice after a lost answer.
+	countSeen = write("SEEN", "SET #first = if_not_exists(#first, :now), #last = :now ADD #num :one", "")
+
+	// W6: the event's work is over. Refused: settled already, or reopened since.
+	settle = write("W6 settle", "SET #st = :next, #how = :outcome, #op = :operation, #at = :now, #ttl = :later REMOVE #oq, #od", live,
+		moves(":next", inbox.Settle), state(":received", inbox.Received))
+
+	// W6 of an event that names another one: coalesced.
+	settleNaming = write("W6 settle", "SET #st = :next, #how = :outcome, #op = :operation, #at = :now, #why = :reason, #ttl = :later REMOVE #oq, #od", live,
+		moves(":next", inbox.Settle), state(":received", inbox.Received))
+
+	// W6 of an event that meets a failed operation: no expiry, and the operation stands in the review list.
+	park = write("W6 settle", "SET #st = :next, #op = :operation, #at = :now, #why = :reason, #cat = :category REMOVE #oq, #od", live,
+		moves(":next", inbox.Park), state(":received", inbox.Received))
+
+	// W6r: parked without an operation; the event itself stands in the review list.
+	parkAlone = write("W6r park", "SET #st = :parked, #why = :reason, #cat = :category, #at = :now, #oq = :review, #od = :when", live,
+		moves(":parked", inbox.Park), state(":received", inbox.Received), says(":review", review))
+
+	// W11: one reconciler of several gets to send. Refused: settled meanwhile, or another reconciler.
+	pushSend = write("W11 push send", "SET #od = :next ADD #try :one", "#st = :received AND #od = :seen",
+		state(":received", inbox.Received))
+
+	// W12: sent too often without a sign of life. Refused as W11, or not sent that often.
+	parkUnsent = write("W12 park unsent", "SET #st = :parked, #why = :reason, #oq = :review, #od = :when", "#st = :received AND #od = :seen AND #try >= :limit",
+		moves(":parked", inbox.Park), state(":received", inbox.Received), says(":review", review))
+
+	// W13, W20, the event's half: whatever its state, the operation's half decides. Refused: the event is gone.
+	reopenAny = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", exists,
+		moves(":received", inbox.Redrive))
+
+	// W13, the event's half alone, for one parked without an operation. Refused: it is not parked any more.
+	reopen = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :parked",
+		moves(":received", inbox.Reopen), state(":parked", inbox.Parked))
+
+	// W14: the event runs again under a raised recipe. Refused: it is open, or has run under it already.
+	replay = write("W14 replay", "SET #st = :received, #rcp = :recipe, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :settled AND #rcp = :former",
+		moves(":received", inbox.Replay), state(":settled", inbox.Settled))
+
+	// W22: the worker postpones the event through the open index. Refused: settled or reopened meanwhile.
+	pushDue = write("W22 push due", "SET #od = :next, #try = :zero", live,
+		state(":received", inbox.Received))
+)
+
+// The writes to an operation and beside it.
+var (
+	// W3: takes the lease and starts an attempt. Refused: [operation.JudgeClaim] says what was met.
+	claim = write("W3 claim", "SET #st = :running, #own = :me, #beg = :now, #exp = :until, #wid = :write, #ev = :event, #rank = :rank REMOVE #ttl ADD #tok :one, #cnt :one", "attribute_not_exists(#pk) OR (#st = :pending AND #nbf <= :now AND #cnt < :limit) OR (#st = :running AND #exp < :past AND #cnt < :limit) OR (#st = :superseded AND #rank < :rank)",
+		moves(":running", operation.Begin), state(":pending", operation.Pending), state(":superseded", operation.Superseded), starts(operation.Lifecycle.Start))
+
+	// W4: commits the output. Refused, as every finish: [operation.JudgeFinish] says what was met.
+	complete = write("W4 complete", "SET #st = :completed, #out = :output, #dig = :digest, #att = :log, #wid = :write, #ttl = :later REMOVE #own, #exp", mine,
+		moves(":completed", operation.Complete), state(":running", operation.Running))
+
+	// W7: worth another try, not before its time.
+	retry = write("W7 retry", "SET #st = :next, #att = :log, #wid = :write, #nbf = :when REMOVE #own, #exp", mine,
+		moves(":next", operation.Retry), state(":running", operation.Running))
+
+	// W7: given up; it stands in the review list.
+	fail = write("W7 fail", "SET #st = :next, #att = :log, #wid = :write, #why = :reason, #cat = :category, #oq = :review, #od = :when REMOVE #own, #exp", mine,
+		moves(":next", operation.Fail), state(":running", operation.Running), says(":review", review))
+
+	// W8: a newer version has its result; the claim is not counted.
+	supersede = write("W8 supersede", "SET #st = :superseded, #wid = :write, #ttl = :later ADD #cnt :minus REMOVE #own, #exp", mine,
+		moves(":superseded", operation.Overtake), state(":running", operation.Running))
+
+	// W9: claims are used up and no lease runs. Refused: someone was faster; claim again.
+	exhaust = write("W9 exhaust", "SET #st = :failed, #why = :reason, #wid = :write, #oq = :review, #od = :when REMOVE #own, #exp", "#cnt >= :limit AND (#st = :pending OR (#st = :running AND #exp < :past))",
+		moves(":failed", operation.Exhaust), state(":pending", operation.Pending), state(":running", operation.Running), says(":review", review))
+
+	// W10: a newer event waits for it. Refused: [operation.JudgeRaise] says whether it was known already.
+	raise = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank")
+
+	// W13, the operation's half: a new budget. Refused: redriven already, or it failed again since.
+	redrive = write("W13 redrive", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #oq, #od", "#st = :failed AND #ev = :event AND #tok = :seen",
+		moves(":pending", operation.Reopen), state(":failed", operation.Failed))
+
+	// W15: what a fenced worker's call cost. Refused: recorded already.
+	putLosing = write("W15 losing attempt", "", isNew)
+
+	// W16: the output waits for a decision.
+	hold = write("W16 draft", "SET #st = :review, #out = :output, #dig = :digest, #att = :log, #why = :reason, #oq = :review, #od = :when, #wid = :write REMOVE #own, #exp", mine,
+		moves(":review", operation.Hold), state(":running", operation.Running))
+
+	// W20, the operation's half: a new budget, and the refused output is removed. Refused as W13.
+	renew = write("W20 renew", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #out, #dig, #by, #at, #note", "#st = :rejected AND #ev = :event AND #tok = :seen",
+		moves(":pending", operation.Renew), state(":rejected", operation.Rejected))
+
+	// W24: the provider cannot serve; the claim is not counted.
+	pause = write("W24 pause", "SET #st = :pending, #nbf = :now, #att = :log, #wid = :write ADD #cnt :minus REMOVE #own, #exp", mine,
+		moves(":pending", operation.Pause), state(":running", operation.Running))
+)
+
+// The other writes.
+var (
+	// W5: the result, ordered by rank alone. Refused: written already, or a newer one stands.
+	putResult = write("W5 result", "", newer)
+
+	// An endpoint's address belongs to one tenant and environment. Refused: another one has it.
+	claimAddress = write("write config", "", "attribute_not_exists(#pk) OR (#ten = :tenant AND #env = :environment)")
+
+	// A version is immutable. Refused: the same content, or another one, is there.
+	putVersion = write("write config", "", isNew)
+
+	// The first pointer of a scope. Refused: somebody has set one.
+	firstPointer = write("write config", "", isNew)
+
+	// The pointer moves from what was read. Refused: somebody moved it meanwhile.
+	movePointer = write("write config", "", "#rev = :seen")
+
+	// An act is recorded once. Refused: recorded already.
+	putEntry = write("audit", "", isNew)
+)
+
+// The key conditions of queries, which page by their range key: each page begins behind the last key of
+// the one before it, so that a key that has left the index meanwhile does no harm.
+const (
+	collectionAfter = "#pk = :hash AND #sk > :after"
+	openBetween     = "#oq = :shard AND #od BETWEEN :after AND :before"
+	listBefore      = "#lq = :shard AND #ld < :before"
+)

@@ -1,0 +1,119 @@
+package dynamo
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"engang/shared/lifecycle"
+)
+
+// errPlaceholders says that a statement and the values given for it do not fit: a bug. Some engines
+// would answer 200 and store nonsense.
+var errPlaceholders = errors.New("values do not fit the expression")
+
+// A statement is one write: what changes, on what condition, and which transition of a lifecycle it is.
+type statement struct {
+	call   string // its name for logs, faults and counters
+	update string // empty: a whole item is put
+	when   string // empty: no condition
+
+	names  map[string]string // of attributes, by placeholder
+	needs  []string          // placeholders of values
+	states item              // values that are fixed, by placeholder
+	move   move
+}
+
+// A move is a [lifecycle.Transition] of either machine, as text.
+type move struct {
+	name string
+	from []string
+	to   string
+	born string // state of the item that the statement makes where there is none
+}
+
+type option func(*statement)
+
+func write(call, update, when string, options ...option) statement {
+	s := statement{call: call, update: update, when: when, states: item{}}
+	s.names, s.needs = placeholders(update + " " + when)
+	for _, o := range options {
+		o(&s)
+	}
+	return s
+}
+
+// moves says which transition the statement makes, and which placeholder is the state that it leads to.
+func moves[S ~string](placeholder string, t lifecycle.Transition[S]) option {
+	return func(s *statement) {
+		s.states[placeholder] = str(t.To)
+		s.move.name, s.move.to = t.Name, string(t.To)
+		for _, from := range t.From {
+			s.move.from = append(s.move.from, string(from))
+		}
+	}
+}
+
+// starts says which state an item has that the statement makes.
+func starts[S ~string](born S) option { return func(s *statement) { s.move.born = string(born) } }
+
+// state fixes a state that the condition names.
+func state[S ~string](placeholder string, name S) option { return says(placeholder, string(name)) }
+
+// says fixes the text of a placeholder.
+func says(placeholder, text string) option {
+	return func(s *statement) { s.states[placeholder] = str(text) }
+}
+
+const expiry = ", #ttl = :later"
+
+// kept is the statement without the expiry.
+func (s statement) kept() statement {
+	s.update = strings.Replace(s.update, expiry, "", 1)
+	s.names, s.needs = placeholders(s.update + " " + s.when)
+	return s
+}
+
+var (
+	namePlaceholder  = regexp.MustCompile(`#[a-z]+`)
+	valuePlaceholder = regexp.MustCompile(`:[a-z]+`)
+)
+
+// placeholders finds the names and the values that an expression means. A name's placeholder is the
+// attribute's own name, but for the one that the table's TTL reads.
+func placeholders(expression string) (names map[string]string, values []string) {
+	for _, p := range namePlaceholder.FindAllString(expression, -1) {
+		if names == nil {
+			names = map[string]string{}
+		}
+		names[p] = p[1:]
+		if p == "#ttl" {
+			names[p] = expiresAt
+		}
+	}
+	values = valuePlaceholder.FindAllString(expression, -1)
+	slices.Sort(values)
+	return names, slices.Compact(values)
+}
+
+// values joins the fixed values and those of one write, and refuses what does not fit exactly.
+func (s statement) values(given item) (item, error) {
+	if len(s.needs) == 0 && len(given) == 0 {
+		return nil, nil
+	}
+	all := make(item, len(s.needs))
+	maps.Copy(all, s.states)
+	maps.Copy(all, given)
+	for _, p := range s.needs {
+		if all[p] == nil {
+			return nil, fmt.Errorf("%s lacks %s: %w", s.call, p, errPlaceholders)
+		}
+	}
+	if len(all) != len(s.needs) {
+		return nil, fmt.Errorf("%s has values that it does not name: %w", s.call, errPlaceholders)
+	}
+	return all, nil
+}

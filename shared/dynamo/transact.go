@@ -1,0 +1,85 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"engang/shared/inbox"
+	"engang/shared/operation"
+	"engang/shared/telemetry"
+)
+
+// A step is one update of a transaction.
+type step struct {
+	s      statement
+	key    key
+	given  item
+	onFail func(stored item) error // what its refused condition means; stored is empty if the item is gone
+}
+
+const refusedCondition = "ConditionalCheckFailed"
+
+// commit makes all the updates or none. The first refused condition decides the error.
+func (t *Table) commit(ctx context.Context, call string, steps ...step) error {
+	in := &dynamodb.TransactWriteItemsInput{} // the client makes the request token: it covers the client's own repeats
+	for _, st := range steps {
+		values, err := st.s.values(st.given)
+		if err != nil {
+			return err
+		}
+		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Update: &types.Update{
+			TableName: &t.name, Key: st.key.item(), UpdateExpression: &st.s.update, ConditionExpression: optional(st.s.when),
+			ExpressionAttributeNames: st.s.names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
+		}})
+	}
+	_, err := t.client.TransactWriteItems(telemetry.WithCall(ctx, call), in)
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok {
+		return err
+	}
+	for i, reason := range cancelled.CancellationReasons {
+		if reason.Code == nil || *reason.Code != refusedCondition || i >= len(steps) {
+			continue
+		}
+		stored := item(reason.Item)
+		if len(stored) == 0 { // an engine that sends no item, or there is none
+			if stored, err = t.read(ctx, steps[i].key); err != nil {
+				return fmt.Errorf("read after a refused condition: %w", err)
+			}
+		}
+		return steps[i].onFail(stored)
+	}
+	return err // conflict with another transaction, throttled, too large: nothing was written
+}
+
+// Redrive opens a failed (W13) or rejected (W20) operation with a new budget, and its event with it, in
+// one transaction. Our own act whose answer was lost is success, as long as nobody claimed the
+// operation since. It is refused with an *[operation.RefusedError] when the operation does not stand as
+// it was seen, and returns [inbox.ErrNotFound] when the event is gone. After any other error the same
+// act may be repeated; a later failure of the operation has another token and refuses the repeat.
+func (t *Table) Redrive(ctx context.Context, r operation.Redrive) error {
+	s := redrive
+	if r.Seen == operation.Rejected {
+		s = renew
+	}
+	operationHalf := step{s: s, key: operationKey(r.Key), given: item{
+		":now": millis(r.Now), ":zero": num(0), ":write": str(r.WriteID), ":event": str(r.Event), ":seen": num(r.Token),
+	}, onFail: func(stored item) error {
+		err := refusedBy(r.Key, stored)
+		if refused, ok := errors.AsType[*operation.RefusedError](err); ok && refused.Stored.State == operation.Pending && refused.Stored.WriteID == r.WriteID {
+			return nil
+		}
+		return err
+	}}
+	eventHalf := step{s: reopenAny, key: eventKey(r.Event), given: opened(r.Event, r.Due), onFail: func(item) error {
+		return fmt.Errorf("event %s: %w", r.Event, inbox.ErrNotFound)
+	}}
+	if err := t.commit(ctx, s.call, operationHalf, eventHalf); err != nil {
+		return fmt.Errorf("redrive operation %s: %w", r.Key, err)
+	}
+	return nil
+}
