@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -113,4 +114,32 @@ func TestPictureRuleFindsDrift(t *testing.T) {
 	golden := map[string]string{"a.mmd": "stateDiagram-v2\n a --> b\n", "b.mmd": "stateDiagram-v2\n b --> c\n"}
 	text := "```mermaid\nstateDiagram-v2\n a --> b\n```\n\n```mermaid\nflowchart LR\n x --> y\n```\n\n```mermaid\nstateDiagram-v2\n b --> old\n```\n"
 	found(t, unlike(text, golden), "README.md does not show b.mmd", "README.md shows a lifecycle that is no golden file")
+}
+
+var pathInText = regexp.MustCompile("`((?:functions|shared|infra|events|tests|\\.ci)/[A-Za-z0-9_./-]+)`")
+
+func TestDocumentsNameFilesThatExist(t *testing.T) {
+	files := kept(t)
+	for _, name := range files {
+		if path.Ext(name) == ".md" {
+			none(t, deadPaths(name, read(t, name), files))
+		}
+	}
+}
+
+// deadPaths finds paths in back quotes that are neither a file nor a folder of the repository.
+func deadPaths(name, text string, files []string) []string {
+	var faults []string
+	for _, m := range pathInText.FindAllStringSubmatch(text, -1) {
+		want := strings.TrimSuffix(m[1], "/")
+		if !slices.ContainsFunc(files, func(f string) bool { return f == want || strings.HasPrefix(f, want+"/") }) {
+			faults = append(faults, name+" names "+m[1])
+		}
+	}
+	return faults
+}
+
+func TestPathRuleFindsDeadPaths(t *testing.T) {
+	text := "`shared/a/a.go`, `shared/a/`, `shared/old.go`, `functions/<name>/x`, `/api/events`, `infra/gone`"
+	found(t, deadPaths("a.md", text, []string{"shared/a/a.go"}), "a.md names shared/old.go", "a.md names infra/gone")
 }
