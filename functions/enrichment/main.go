@@ -1,0 +1,36 @@
+// Enrichment works on events from the work queue, one per SQS message.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"engang/functions/enrichment/handler"
+	"engang/shared/telemetry"
+)
+
+func main() {
+	h, err := build(context.Background())
+	if err != nil {
+		slog.New(slog.NewJSONHandler(os.Stderr, nil)).Error("init failed", "function", "enrichment", "err", err)
+		os.Exit(1)
+	}
+	lambda.Start(h.Handle)
+}
+
+func build(ctx context.Context) (*handler.Handler, error) {
+	s, err := handler.SettingsFromEnv()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log := telemetry.NewLogger(os.Stdout, telemetry.Process{Function: "enrichment", Deployed: os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), Level: s.Level})
+	return handler.New(s, cfg, log), nil
+}

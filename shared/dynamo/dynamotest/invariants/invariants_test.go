@@ -1,0 +1,105 @@
+package invariants_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"engang/shared/dynamo/dynamotest/invariants"
+)
+
+const outA = "3b8f56d00821a222f51f018d498f18c0f6528d997c5d980ed7c3195b9e4f8abf" // SHA-256 of "out A"
+
+// sound is a table at rest that keeps every promise: one event, its operation, its result.
+func sound() map[string]invariants.Item {
+	return map[string]invariants.Item{
+		"event": {"pk": "E#evt_1", "sk": "EVENT", "st": "settled", "how": "completed", "ten": "shop", "env": "test", "rank": "r1", "gen": "1",
+			"op": "product:7/card@1/d1", "expires_at": "9"},
+		"operation": {"pk": "B#shop#test#product:7", "sk": "O#card@000001#d1", "st": "completed", "tok": "2", "out": "out A", "dig": outA, "expires_at": "9",
+			"att": `[{"id":"att_1","fencing_token":1,"outcome":"transient"},{"id":"att_2","fencing_token":2,"outcome":"usable","called":true}]`},
+		"result": {"pk": "B#shop#test#product:7", "sk": "R#card#000001", "rank": "r1", "out": "out A", "dig": outA},
+		"losing": {"pk": "B#shop#test#product:7", "sk": "O#card@000001#d1#LOST#att_0"},
+		"failed": {"pk": "B#shop#test#product:8", "sk": "O#card@000001#d2", "st": "failed", "tok": "1", "oq": "review", "od": "1#x"},
+		"parked": {"pk": "E#evt_2", "sk": "EVENT", "st": "parked", "why": "no id", "oq": "review", "od": "1#evt_2"},
+	}
+}
+
+func items(m map[string]invariants.Item) (all invariants.Items) {
+	for _, i := range m {
+		all = append(all, i)
+	}
+	return all
+}
+
+func TestASoundTableHasNoViolations(t *testing.T) {
+	if got := invariants.Violations(items(sound()), true); len(got) != 0 {
+		t.Errorf("violations %q", got)
+	}
+}
+
+// Each check can fail: one change of a sound table for every way to break it.
+func TestEachCheckCanFail(t *testing.T) {
+	tests := []struct {
+		item, attribute, value string
+		rule                   string // beginning of the violated check's name
+	}{
+		{"event", "st", "received", "no-dead-ends: nothing is open"},
+		{"operation", "st", "running", "no-dead-ends: nothing is open"},
+		{"event", "oq", "open#1", "durable-ack"},
+		{"failed", "oq", "", "no-dead-ends: what waits"},
+		{"operation", "oq", "review", "no-dead-ends: what waits"},
+		{"parked", "why", "", "no-dead-ends: what waits"},
+		{"event", "oq", "review", "no-dead-ends: what waits"},
+		{"result", "rank", "r0", "newest-wins: a completed event"},
+		{"event", "op", "", "newest-wins: a completed event"},
+		{"result", "rank", "r2", "newest-wins: a result has"},
+		{"result", "out", "out B", "fenced: a result is"},
+		{"operation", "out", "out B", "fenced: an output"},
+		{"operation", "out", "", "fenced: an output"},
+		{"operation", "tok", "1", "one-paid-call: tokens"},
+		{"operation", "att", `[{"id":"a","fencing_token":2,"outcome":"usable"},{"id":"b","fencing_token":2,"outcome":"usable"}]`, "one-paid-call: tokens"},
+		{"operation", "att", "nonsense", "one-paid-call: tokens"},
+		{"operation", "att", `[{"id":"a","fencing_token":1,"outcome":"usable"},{"id":"b","fencing_token":2,"outcome":"transient"}]`, "one-paid-call: at most one"},
+		{"operation", "att", `[{"id":"a","fencing_token":1,"outcome":"transient"}]`, "one-paid-call: at most one"},
+		{"operation", "att", `[{"id":"att_0","fencing_token":2,"outcome":"usable"}]`, "one-paid-call: no attempt"},
+		{"failed", "expires_at", "9", "TTL"},
+		{"operation", "expires_at", "", "TTL"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.item+" "+tt.attribute+" "+tt.value, func(t *testing.T) {
+			m := sound()
+			m[tt.item][tt.attribute] = tt.value
+			for _, v := range invariants.Violations(items(m), true) {
+				if strings.HasPrefix(v, tt.rule) {
+					return
+				}
+			}
+			t.Errorf("%s was not reported", tt.rule)
+		})
+	}
+}
+
+func TestProgressOnlyGoesForward(t *testing.T) {
+	tests := []struct{ item, attribute, value, want string }{
+		{"operation", "tok", "1", "token fell"},
+		{"operation", "st", "pending", "committed operation changed"},
+		{"operation", "out", "out B", "committed operation changed"},
+		{"result", "rank", "r0", "got older"},
+		{"event", "gen", "0", "generation fell"},
+		{"event", "pk", "E#other", "vanished"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.want, func(t *testing.T) {
+			after := sound()
+			after[tt.item] = maps.Clone(after[tt.item])
+			after[tt.item][tt.attribute] = tt.value
+			bad := invariants.Progress(items(sound()), items(after))
+			if len(bad) != 1 || !strings.Contains(bad[0], tt.want) {
+				t.Errorf("reported %q", bad)
+			}
+		})
+	}
+	if bad := invariants.Progress(items(sound()), items(sound())); len(bad) != 0 {
+		t.Errorf("no change was reported as %q", bad)
+	}
+}

@@ -1,0 +1,139 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"engang/shared/inbox"
+	"engang/shared/operation"
+)
+
+// An ending is what one recipe of an event came to.
+type ending struct {
+	outcome  inbox.Outcome
+	parked   bool
+	op       string // the operation's name; empty where the input was invalid
+	reason   string
+	category operation.Category
+}
+
+func (j *job) ended(how inbox.Outcome) ending { return ending{outcome: how, op: j.key.String()} }
+
+// broken takes notice of an operation that failed, now or earlier: a notice to the dead-letter queue,
+// then this event's rank on the operation, so that a redrive works for the newest event. A crash between
+// sends the notice twice; the failed operation exists once.
+func (j *job) broken(ctx context.Context, why string, category operation.Category) (ending, error) {
+	e := ending{parked: true, op: j.key.String(), reason: why, category: category}
+	if err := j.notify(ctx, j.ev, e); err != nil {
+		return ending{}, err
+	}
+	return e, j.raise(ctx, operation.Failed)
+}
+
+// waiting takes notice of a draft, or of one that was rejected: nobody is asked twice, no call is made.
+func (j *job) waiting(ctx context.Context, seen operation.State) (ending, error) {
+	how := inbox.InReview
+	if seen == operation.Rejected {
+		how = inbox.Rejected
+	}
+	return j.ended(how), j.raise(ctx, seen)
+}
+
+// raise gives the operation this event's rank, if it is the newest that asked (W10).
+func (j *job) raise(ctx context.Context, seen operation.State) error {
+	r := operation.Raise{Key: j.key, Seen: seen, Rank: j.ev.Rank, Event: j.ev.ID}
+	err := j.Store.Raise(ctx, r)
+	refused, isRefused := errors.AsType[*operation.RefusedError](err)
+	switch {
+	case !isRefused && err != nil:
+		return fmt.Errorf("raise rank of operation %s: %w", j.key, err)
+	case isRefused && !operation.JudgeRaise(refused.Stored, r):
+		return &Later{After: j.jitter(time.Second), Why: "redriven or decided meanwhile"}
+	}
+	return nil // raised, or as new already
+}
+
+// notify sends the notice of parked work. It names things and holds no content.
+func (w *Worker) notify(ctx context.Context, ev inbox.Event, e ending) error {
+	err := w.Notices.Notify(ctx, inbox.Notice{
+		Event: ev.ID, Scope: ev.Scope, Generation: ev.Generation,
+		Operation: e.op, Reason: e.reason, Category: string(e.category),
+	})
+	if err != nil {
+		return fmt.Errorf("send notice of event %s: %w", ev.ID, err)
+	}
+	return nil
+}
+
+// end writes the one end of the event (W6, or W6r where no operation failed): parked if one recipe is,
+// else in review if one waits, else completed if one is, else what they have in common.
+func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
+	now := w.Now()
+	e := inbox.Ending{Event: ev.ID, Generation: ev.Generation, At: now, Outcome: combined(all)}
+	var failed, reasons []string
+	for _, one := range all {
+		if !one.parked {
+			continue
+		}
+		e.Parked, e.Category = true, string(one.category)
+		reasons = append(reasons, one.reason)
+		if one.op != "" {
+			failed = append(failed, one.op)
+		} else if err := w.notify(ctx, ev, one); err != nil {
+			return err
+		}
+	}
+	if e.Parked {
+		e.Outcome, e.Operations, e.Reason = "", failed, joined(reasons)
+	} else {
+		for _, one := range all {
+			e.Operations = append(e.Operations, one.op)
+		}
+		days, err := w.eventDays(ctx, ev)
+		if err != nil {
+			return err
+		}
+		e.ExpiresAt = now.AddDate(0, 0, days)
+	}
+	return w.write(ctx, e)
+}
+
+// write ends the event. A refusal is not looked at: it was settled already, or reopened since, and then
+// it is in the open index. Only a parking is given back, since the redrive that reopened it may be for us.
+func (w *Worker) write(ctx context.Context, e inbox.Ending) error {
+	err := w.Store.End(ctx, e)
+	switch {
+	case errors.Is(err, inbox.ErrStale) && e.Parked:
+		return &Later{After: w.jitter(time.Second), Why: "reopened meanwhile"}
+	case err != nil && !errors.Is(err, inbox.ErrStale):
+		return fmt.Errorf("end event %s: %w", e.Event, err)
+	}
+	return nil
+}
+
+// combined is the outcome of an event whose recipes ended so.
+func combined(all []ending) inbox.Outcome {
+	for _, how := range []inbox.Outcome{inbox.InReview, inbox.Completed, inbox.Rejected, inbox.Superseded} {
+		if slices.ContainsFunc(all, func(e ending) bool { return e.outcome == how }) {
+			return how
+		}
+	}
+	return inbox.NoRecipe
+}
+
+func (w *Worker) eventDays(ctx context.Context, ev inbox.Event) (int, error) {
+	common, err := w.Recipes.Common(ctx, ev.Scope)
+	if err != nil {
+		return 0, fmt.Errorf("read retention for event %s: %w", ev.ID, err)
+	}
+	return common.EventDays, nil
+}
+
+// joined makes one sentence of reasons, without repeating one.
+func joined(reasons []string) string {
+	return strings.Join(slices.Compact(slices.Clone(reasons)), "; ")
+}

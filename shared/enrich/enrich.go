@@ -1,0 +1,229 @@
+// Package enrich works on one stored event: it claims the operations that the event asks for, makes at
+// most one paid call for each, commits what came of it and settles the event.
+//
+// Any crash leaves the event open. Whoever takes it up next, a redelivered message or the reconciler's,
+// finds in the operation what is done already and goes on from there. The order of writes, and what
+// each refusal means, are those of protocol.md sections 4 to 6.
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"engang/shared/audit"
+	"engang/shared/config"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/recipe"
+)
+
+// Events reads an event and ends or postpones its work.
+type Events interface {
+	Event(ctx context.Context, id inbox.EventID) (inbox.Event, error)
+	End(ctx context.Context, e inbox.Ending) error
+	PushDue(ctx context.Context, id inbox.EventID, generation int, due time.Time) error
+}
+
+// Leases gives the right to work on an operation, and takes notice of one that nobody may work on.
+type Leases interface {
+	Claim(ctx context.Context, c operation.Claim) (operation.Lease, error)
+	Exhaust(ctx context.Context, e operation.Exhaustion) error
+	Raise(ctx context.Context, r operation.Raise) error
+}
+
+// Finishes are the writes that end a lease. Each is refused with *operation.RefusedError when the lease
+// is not the caller's any more.
+type Finishes interface {
+	Complete(ctx context.Context, f operation.Finish) error
+	Hold(ctx context.Context, f operation.Finish) error
+	Retry(ctx context.Context, f operation.Finish) error
+	Fail(ctx context.Context, f operation.Finish) error
+	Pause(ctx context.Context, f operation.Finish) error
+	Supersede(ctx context.Context, f operation.Finish) error
+	RecordLosing(ctx context.Context, key operation.Key, a operation.Attempt) error
+}
+
+// Results keeps the newest accepted output of an object.
+type Results interface {
+	Result(ctx context.Context, scope object.Scope, id object.ID, ref inbox.RecipeRef) (operation.Result, bool, error)
+	PutResult(ctx context.Context, r operation.Result) (stored operation.Result, written bool, err error)
+}
+
+// Reopening opens failed work again on behalf of somebody.
+type Reopening interface {
+	Operation(ctx context.Context, key operation.Key) (operation.Operation, error)
+	Redrive(ctx context.Context, r operation.Redrive) error
+	Reopen(ctx context.Context, id inbox.EventID, due time.Time) error
+	Audit(ctx context.Context, e audit.Entry) error
+}
+
+// Store is the table, as far as a worker needs it.
+type Store interface {
+	Events
+	Leases
+	Finishes
+	Results
+	Reopening
+}
+
+// Recipes is the applied configuration.
+type Recipes interface {
+	Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error)
+	Common(ctx context.Context, scope object.Scope) (config.Common, error)
+}
+
+// Model makes one call. It never fails: what went wrong is the answer's outcome.
+type Model interface {
+	Call(ctx context.Context, p config.Provider, prompt recipe.Prompt) operation.Answer
+}
+
+// Bodies reads the exact bytes of an event's first delivery.
+type Bodies interface {
+	Read(ctx context.Context, b inbox.Body) ([]byte, error)
+}
+
+// Notices sends a notice of parked work to the dead-letter queue.
+type Notices interface {
+	Notify(ctx context.Context, n inbox.Notice) error
+}
+
+// Limits are the times and counts that a worker keeps to. Call + Finish is shorter than Lease, and
+// Lease shorter than the function's timeout.
+type Limits struct {
+	Call        time.Duration // deadline of one model call
+	Finish      time.Duration // kept free after a call for the writes that follow it
+	Lease       time.Duration
+	Skew        time.Duration // the largest difference between two of our clocks
+	Attempts    int           // claims of one operation before it is given up
+	BackoffBase time.Duration // upper bound of the first wait; each next one doubles
+	BackoffMax  time.Duration
+	Hide        time.Duration // waits up to this go through the message's visibility, longer ones through the open index
+	Pause       time.Duration // wait while a provider or a recipe cannot serve
+}
+
+// Deps is what a [Worker] works with.
+type Deps struct {
+	Store   Store
+	Recipes Recipes
+	Model   Model
+	Bodies  Bodies
+	Notices Notices
+	Limits  Limits
+	Log     *slog.Logger
+	Now     func() time.Time
+	NewID   func() string  // random, unique
+	Random  func() float64 // in [0,1), for jitter
+}
+
+// A Worker works on events. It is safe for concurrent use.
+type Worker struct{ Deps }
+
+// New makes a Worker.
+func New(d Deps) *Worker { return &Worker{d} }
+
+// A Later says that the message must come back: something holds the work up that passes by itself.
+type Later struct {
+	After time.Duration
+	Why   string
+}
+
+// Error says what holds the work up and for how long.
+func (l *Later) Error() string {
+	return fmt.Sprintf("again in %s: %s", l.After.Round(time.Millisecond), l.Why)
+}
+
+// Run works on one event. Nil means that the message can be deleted: the event is settled, parked or
+// postponed through the open index. Any error means that the message must come back, after the time
+// that a [Later] gives.
+func (w *Worker) Run(ctx context.Context, id inbox.EventID) error {
+	ev, err := w.Store.Event(ctx, id)
+	if err != nil {
+		return fmt.Errorf("work on event %s: %w", id, err) // not found too: never "unknown, drop"
+	}
+	if ev.State != inbox.Received {
+		return nil
+	}
+	err = w.work(ctx, ev)
+	if errors.Is(err, errPostponed) {
+		return nil
+	}
+	return err
+}
+
+// errPostponed says that the event's due time was pushed: the open index brings it back, the message can go.
+var errPostponed = errors.New("postponed through the open index")
+
+// work goes through the event's recipes one after the other and ends the event once.
+func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
+	if ev.Object.IsZero() { // the receiver saw that nothing can be made of it, and said why
+		return w.end(ctx, ev, []ending{{parked: true, reason: ev.Reason, category: operation.CategoryInvalidInput}})
+	}
+	common, err := w.Recipes.Common(ctx, ev.Scope)
+	if err != nil {
+		return w.unconfigured(ctx, ev, err)
+	}
+	doc, err := w.document(ctx, ev)
+	if err != nil {
+		return err
+	}
+	var all []ending
+	for _, ref := range ev.Recipes {
+		if !w.room(ctx) {
+			return &Later{After: 0, Why: "no time left for another recipe"}
+		}
+		compiled, err := w.Recipes.Recipe(ctx, ev.Scope, ref)
+		if err != nil {
+			return w.unconfigured(ctx, ev, err)
+		}
+		j := &job{Worker: w, ev: ev, recipe: compiled.Recipe(), compiled: compiled, common: common}
+		e, err := j.run(ctx, doc)
+		if err != nil {
+			return err
+		}
+		all = append(all, e)
+	}
+	return w.end(ctx, ev, all)
+}
+
+// room tells whether a call and its finish still fit before the function is stopped.
+func (w *Worker) room(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return !ok || time.Until(deadline) > w.Limits.Call+w.Limits.Finish
+}
+
+// unconfigured postpones an event whose configuration cannot be used. What is not applied is treated
+// like a provider that cannot serve; a store that does not answer is the message's own retry.
+func (w *Worker) unconfigured(ctx context.Context, ev inbox.Event, cause error) error {
+	if !errors.Is(cause, config.ErrUnknown) && !errors.Is(cause, config.ErrUnreadable) {
+		return fmt.Errorf("read configuration for event %s: %w", ev.ID, cause)
+	}
+	w.Log.ErrorContext(ctx, "event waits for its configuration", "event", ev.ID, "err", cause)
+	return w.postpone(ctx, ev, w.Now().Add(w.Limits.Pause))
+}
+
+// postpone makes the open index bring the event back, so that the message can be deleted.
+func (w *Worker) postpone(ctx context.Context, ev inbox.Event, until time.Time) error {
+	err := w.Store.PushDue(ctx, ev.ID, ev.Generation, until)
+	if err != nil && !errors.Is(err, inbox.ErrStale) { // stale: settled or reopened meanwhile; a reopened event is in the index
+		return fmt.Errorf("postpone event %s: %w", ev.ID, err)
+	}
+	return errPostponed
+}
+
+// wait gives the message back until a moment that is near, and postpones the event where it is far.
+func (w *Worker) wait(ctx context.Context, ev inbox.Event, until time.Time, why string) error {
+	left := max(until.Sub(w.Now()), 0)
+	if left > w.Limits.Hide {
+		return w.postpone(ctx, ev, until)
+	}
+	return &Later{After: left, Why: why}
+}
+
+// jitter is a random part of d.
+func (w *Worker) jitter(d time.Duration) time.Duration {
+	return time.Duration(w.Random() * float64(d))
+}

@@ -1,0 +1,159 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engang/shared/document"
+	"engang/shared/inbox"
+	"engang/shared/operation"
+)
+
+// errFenced says that a finish was refused: the lease is another attempt's. The message goes back, and
+// whoever reads the operation next goes on from what is there.
+var errFenced = errors.New("the lease was taken over")
+
+// A write is one of the [Finishes].
+type write func(ctx context.Context, f operation.Finish) error
+
+// finish ends the lease. It repeats the write, with the same write id, as long as no answer comes:
+// what it records may have been paid for. A refusal that is neither our own lost answer nor covered by
+// a later write means that the lease is lost: then the attempt is recorded beside the operation, if it
+// made a call, and nothing else is touched.
+func (j *job) finish(ctx context.Context, do write, next operation.State, f operation.Finish, a operation.Attempt) error {
+	f.WriteID, f.Now = j.NewID(), j.Now()
+	f.Attempts = f.Lease.Log(a)
+	err := persist(ctx, func() error { return do(ctx, f) })
+	refused, isRefused := errors.AsType[*operation.RefusedError](err)
+	if !isRefused {
+		if err != nil {
+			return fmt.Errorf("finish operation %s as %s: %w", j.key, next, err)
+		}
+		return nil
+	}
+	switch operation.JudgeFinish(refused.Stored, f, next) {
+	case operation.OwnFinish:
+		return nil
+	case operation.LeaseLost:
+		if a.Called {
+			losing := f.Attempts[len(f.Attempts)-1]
+			if err := persist(ctx, func() error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {
+				return fmt.Errorf("record losing attempt of %s: %w", j.key, err)
+			}
+		}
+	case operation.Covered:
+	}
+	return &Later{After: j.jitter(time.Second), Why: errFenced.Error()}
+}
+
+// persist repeats a write that got no answer until it has one or the function's time is over.
+func persist(ctx context.Context, do func() error) error {
+	pause := 50 * time.Millisecond
+	for {
+		err := do()
+		if _, decided := errors.AsType[*operation.RefusedError](err); err == nil || decided || ctx.Err() != nil {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+			pause = min(2*pause, 2*time.Second)
+		}
+	}
+}
+
+// complete commits the output (W4), then publishes it (W5). A crash between leaves a completed
+// operation and an open event: any worker publishes from the operation, without a call.
+func (j *job) complete(ctx context.Context, lease operation.Lease, a operation.Attempt, output []byte) (ending, error) {
+	f := operation.Finish{Lease: lease, Output: output, Digest: document.Digest(output), ExpiresAt: j.resultExpiry()}
+	if err := j.finish(ctx, j.Store.Complete, operation.Completed, f, a); err != nil {
+		return ending{}, err
+	}
+	return j.publish(ctx, output, f.Digest)
+}
+
+// publish writes the result with this event's rank. A result of the same or a higher rank stays.
+func (j *job) publish(ctx context.Context, output []byte, digest string) (ending, error) {
+	stored, written, err := j.Store.PutResult(ctx, operation.Result{
+		Scope: j.key.Scope, Object: j.key.Object, Recipe: j.key.Recipe, Rank: j.ev.Rank, Operation: j.key, Event: j.ev.ID,
+		Output: output, Digest: digest, At: j.Now(), ExpiresAt: j.resultExpiry(),
+	})
+	if err != nil {
+		return ending{}, fmt.Errorf("publish result of %s: %w", j.key, err)
+	}
+	if !written && stored.Operation != j.key {
+		return j.ended(inbox.Superseded), nil
+	}
+	return j.ended(inbox.Completed), nil
+}
+
+// hold keeps the output as a draft that waits for a person (W16).
+func (j *job) hold(ctx context.Context, lease operation.Lease, a operation.Attempt, output []byte, why string) (ending, error) {
+	f := operation.Finish{Lease: lease, Output: output, Digest: document.Digest(output), Reason: why}
+	if err := j.finish(ctx, j.Store.Hold, operation.Review, f, a); err != nil {
+		return ending{}, err
+	}
+	return j.ended(inbox.InReview), nil
+}
+
+// again gives the operation back until its not-before time, or gives it up at the last permitted claim.
+func (j *job) again(ctx context.Context, lease operation.Lease, a operation.Attempt, wait time.Duration) (ending, error) {
+	if lease.Claims >= j.Limits.Attempts {
+		return j.fail(ctx, lease, a, fmt.Sprintf("%d attempts used up; the last: %s", lease.Claims, a.Reason), a.Category)
+	}
+	until := j.Now().Add(wait)
+	if err := j.finish(ctx, j.Store.Retry, operation.Pending, operation.Finish{Lease: lease, NotBefore: until}, a); err != nil {
+		return ending{}, err
+	}
+	return ending{}, j.wait(ctx, j.ev, until, "after a passing failure: "+a.Reason)
+}
+
+// pause gives the attempt back (W24) and lets the open index bring the event again: the provider cannot serve.
+func (j *job) pause(ctx context.Context, lease operation.Lease, a operation.Attempt) (ending, error) {
+	until := j.Now().Add(max(j.Limits.Pause, a.RetryAfter))
+	if err := j.finish(ctx, j.Store.Pause, operation.Pending, operation.Finish{Lease: lease, NotBefore: until}, a); err != nil {
+		return ending{}, err
+	}
+	j.Log.ErrorContext(ctx, "provider cannot serve", "provider", j.recipe.Model.Provider, "model", j.recipe.Model.Name, "reason", a.Reason, "until", until)
+	return ending{}, j.postpone(ctx, j.ev, until)
+}
+
+// fail gives the operation up (W7) and parks what waits for it.
+func (j *job) fail(ctx context.Context, lease operation.Lease, a operation.Attempt, why string, category operation.Category) (ending, error) {
+	f := operation.Finish{Lease: lease, Reason: why, Category: category}
+	if err := j.finish(ctx, j.Store.Fail, operation.Failed, f, a); err != nil {
+		return ending{}, err
+	}
+	return j.broken(ctx, why, category)
+}
+
+// superseded gives the lease back (W8): a newer version has its result, no call is made.
+func (j *job) superseded(ctx context.Context, lease operation.Lease) (ending, error) {
+	f := operation.Finish{Lease: lease, ExpiresAt: j.resultExpiry()}
+	if err := j.finish(ctx, j.Store.Supersede, operation.Superseded, f, operation.Attempt{}); err != nil {
+		return ending{}, err
+	}
+	return j.ended(inbox.Superseded), nil
+}
+
+// exhaust gives up an operation whose workers keep dying (W9), then parks. The bool asks for another claim.
+func (j *job) exhaust(ctx context.Context, stored operation.Operation) (ending, bool, error) {
+	x := operation.Exhaustion{Key: j.key, WriteID: j.NewID(), Now: j.Now(), Skew: j.Limits.Skew, Limit: j.Limits.Attempts,
+		Reason: fmt.Sprintf("%d attempts used up without an outcome", stored.Claims)}
+	err := j.Store.Exhaust(ctx, x)
+	if _, refused := errors.AsType[*operation.RefusedError](err); refused {
+		return ending{}, true, nil // someone was faster
+	}
+	if err != nil {
+		return ending{}, false, fmt.Errorf("give up operation %s: %w", j.key, err)
+	}
+	e, err := j.broken(ctx, x.Reason, operation.CategoryTransient)
+	return e, false, err
+}
+
+func (j *job) resultExpiry() time.Time { return j.Now().AddDate(0, 0, j.common.ResultDays) }

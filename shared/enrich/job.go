@@ -1,0 +1,211 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engang/shared/config"
+	"engang/shared/document"
+	"engang/shared/inbox"
+	"engang/shared/operation"
+	"engang/shared/recipe"
+)
+
+// claimRounds bounds how often a claim is repeated because the operation changed between the refusal
+// and the look at it.
+const claimRounds = 4
+
+// maxOutput is the largest output that is kept, in bytes: it stands in the operation and in the result,
+// beside the log of attempts, and an item holds 400 KB.
+const maxOutput = 256 << 10
+
+// A job is one recipe of one event.
+type job struct {
+	*Worker
+	ev       inbox.Event
+	recipe   recipe.Recipe
+	compiled *recipe.Compiled
+	common   config.Common
+	input    recipe.Input
+	key      operation.Key
+}
+
+// document reads and decodes the event's body.
+func (w *Worker) document(ctx context.Context, ev inbox.Event) (any, error) {
+	raw, err := w.Bodies.Read(ctx, ev.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read body of event %s: %w", ev.ID, err)
+	}
+	doc, err := document.Decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("decode body of event %s: %w", ev.ID, err)
+	}
+	return doc, nil
+}
+
+// run brings one recipe to its end for this event.
+func (j *job) run(ctx context.Context, doc any) (ending, error) {
+	input, err := j.compiled.Extract(doc)
+	if bad, ok := errors.AsType[*recipe.InputError](err); ok {
+		return ending{parked: true, reason: j.recipe.Ref().String() + ": " + bad.Reason, category: operation.CategoryInvalidInput}, nil
+	}
+	if err != nil {
+		return ending{}, fmt.Errorf("extract input of event %s: %w", j.ev.ID, err)
+	}
+	j.input = input
+	j.key = operation.Key{Scope: j.ev.Scope, Object: j.ev.Object, Recipe: j.recipe.Ref(), Digest: input.Digest}
+	for range claimRounds {
+		e, again, err := j.attempt(ctx)
+		if err != nil || !again {
+			return e, err
+		}
+	}
+	return ending{}, &Later{After: j.jitter(time.Second), Why: "the operation keeps changing"}
+}
+
+// attempt claims the operation once and follows what the claim finds. The bool asks for another claim.
+func (j *job) attempt(ctx context.Context) (ending, bool, error) {
+	now := j.Now() // before the write is sent: the lease never ends later than we think
+	claim := operation.Claim{
+		Key: j.key, Attempt: operation.AttemptID("att_" + j.NewID()), WriteID: j.NewID(), Event: j.ev.ID, Rank: j.ev.Rank,
+		Now: now, Until: now.Add(j.Limits.Lease), Skew: j.Limits.Skew, Limit: j.Limits.Attempts,
+	}
+	lease, err := j.Store.Claim(ctx, claim)
+	refused, isRefused := errors.AsType[*operation.RefusedError](err)
+	switch {
+	case isRefused:
+		return j.refusedClaim(ctx, claim, refused.Stored)
+	case err != nil:
+		return ending{}, false, fmt.Errorf("claim operation %s: %w", j.key, err)
+	}
+	e, err := j.leased(ctx, lease)
+	return e, false, err
+}
+
+// refusedClaim goes by what the claim found (protocol.md section 4, W3).
+func (j *job) refusedClaim(ctx context.Context, c operation.Claim, stored operation.Operation) (ending, bool, error) {
+	standing, until := operation.JudgeClaim(stored, c)
+	var e ending
+	var err error
+	switch standing {
+	case operation.Busy:
+		return ending{}, false, &Later{After: max(until.Sub(j.Now()), 0) + j.jitter(time.Second), Why: "another attempt holds the lease"}
+	case operation.BackingOff:
+		return ending{}, false, j.wait(ctx, j.ev, until, "not before its time")
+	case operation.UsedUp:
+		return j.exhaust(ctx, stored)
+	case operation.Done:
+		e, err = j.publish(ctx, stored.Output, stored.Digest)
+	case operation.Broken:
+		e, err = j.broken(ctx, stored.Reason, stored.Category)
+	case operation.WaitsForPerson:
+		e, err = j.waiting(ctx, stored.State)
+	case operation.Overtaken:
+		e = j.ended(inbox.Superseded)
+	default: // Again; Own is answered by the store itself
+		return ending{}, true, nil
+	}
+	return e, false, err
+}
+
+// leased works under a lease: the result may show that nothing is to be done, else the one call is made.
+func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error) {
+	result, found, err := j.Store.Result(ctx, j.key.Scope, j.key.Object, j.key.Recipe)
+	if err != nil {
+		return ending{}, fmt.Errorf("read result of %s: %w", j.key, err)
+	}
+	switch {
+	case found && result.Rank.Newer(j.ev.Rank):
+		return j.superseded(ctx, lease)
+	case found && result.Operation == j.key: // our operation's item had been cleaned up
+		return j.complete(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the output was kept in the result"}, result.Output)
+	case lease.Before.State == operation.Superseded && len(lease.Before.Output) > 0: // a draft that was set aside
+		return j.hold(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the draft was kept"}, lease.Before.Output, "policy draft")
+	case lease.Until.Sub(j.Now()) < j.Limits.Call+j.Limits.Finish || !j.room(ctx):
+		// Giving up by the own clock is allowed; the lease runs out by itself.
+		return ending{}, &Later{After: max(lease.Until.Add(j.Limits.Skew).Sub(j.Now()), 0), Why: "no room for a call in what is left of the lease"}
+	}
+	return j.answered(ctx, lease, j.call(ctx, lease))
+}
+
+// call makes the one model call of an attempt.
+func (j *job) call(ctx context.Context, lease operation.Lease) operation.Answer {
+	provider := j.common.Providers[j.recipe.Model.Provider]
+	prompt := j.compiled.Prompt(j.input)
+	if truncatedBefore(lease.Before.Attempts) {
+		prompt.MaxOutputTokens *= 2
+	}
+	limit := j.Limits.Call
+	if own := time.Duration(j.recipe.Model.Options.TimeoutSeconds) * time.Second; own > 0 {
+		limit = min(limit, own)
+	}
+	callCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer := j.Model.Call(callCtx, provider, prompt)
+	price := provider.Prices[j.recipe.Model.Name]
+	if answer.Tokens != nil {
+		answer.CostUSD, answer.PriceAsOf = price.Cost(*answer.Tokens), price.AsOf
+	}
+	answer.EndedAt = j.Now()
+	return answer
+}
+
+func truncatedBefore(attempts []operation.Attempt) bool {
+	for _, a := range attempts {
+		if a.Outcome == operation.Truncated {
+			return true
+		}
+	}
+	return false
+}
+
+// answered goes by the outcome of the call.
+func (j *job) answered(ctx context.Context, lease operation.Lease, answer operation.Answer) (ending, error) {
+	a := answer.Attempt
+	switch a.Outcome {
+	case operation.Usable:
+		return j.checked(ctx, lease, a, answer.Output)
+	case operation.Transient:
+		return j.again(ctx, lease, a, j.backoff(lease.Claims, a.RetryAfter))
+	case operation.Truncated:
+		if truncatedBefore(lease.Before.Attempts) {
+			return j.fail(ctx, lease, a, "cut off by the length limit twice", operation.CategoryUnusableOutput)
+		}
+		return j.again(ctx, lease, a, 0)
+	case operation.Paused:
+		return j.pause(ctx, lease, a)
+	}
+	return j.fail(ctx, lease, a, a.Reason, a.Category)
+}
+
+// checked holds a usable answer against the recipe.
+func (j *job) checked(ctx context.Context, lease operation.Lease, a operation.Attempt, output []byte) (ending, error) {
+	if len(output) > maxOutput {
+		a.Outcome, a.Category, a.Reason = operation.Unusable, operation.CategoryUnusableOutput, "the output is too large to keep"
+		return j.fail(ctx, lease, a, a.Reason, a.Category)
+	}
+	found := j.compiled.Check(output, j.input)
+	switch {
+	case found.Unusable != "":
+		a.Outcome, a.Category, a.Reason = operation.Unusable, operation.CategoryUnusableOutput, found.Unusable
+		return j.fail(ctx, lease, a, found.Unusable, operation.CategoryUnusableOutput)
+	case len(found.Flags) > 0:
+		a.Outcome = operation.Flagged
+		a.Reason = joined(found.Flags)
+		return j.hold(ctx, lease, a, output, a.Reason)
+	case j.recipe.Policy != recipe.PolicyAuto:
+		return j.hold(ctx, lease, a, output, "policy draft")
+	}
+	return j.complete(ctx, lease, a, output)
+}
+
+// backoff is a random wait below a bound that doubles with each claim, and at least what the provider asks for.
+func (j *job) backoff(claims int, asked time.Duration) time.Duration {
+	bound := j.Limits.BackoffBase
+	for i := 1; i < claims && bound < j.Limits.BackoffMax; i++ {
+		bound *= 2
+	}
+	return max(j.jitter(min(bound, j.Limits.BackoffMax)), asked)
+}

@@ -1,0 +1,56 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"engang/shared/audit"
+	"engang/shared/inbox"
+	"engang/shared/operation"
+)
+
+// redriveActor is who redrives when a notice comes back by the queue's own redrive button: SQS does not
+// say which person pressed it (CloudTrail does).
+const redriveActor = "aws:sqs-redrive"
+
+// Redriven takes a notice that came back from the dead-letter queue as a redrive of what it names, then
+// works on the newest event that waits for it. What was redriven already is only worked on.
+func (w *Worker) Redriven(ctx context.Context, n inbox.Notice) error {
+	event, err := w.reopen(ctx, n)
+	if err != nil {
+		return fmt.Errorf("redrive by notice of event %s: %w", n.Event, err)
+	}
+	entry := audit.Entry{Scope: n.Scope, At: w.Now(), ID: w.NewID(), By: redriveActor, Act: "redrive", Target: string(event), Reason: "moved back from the dead-letter queue"}
+	if err := w.Store.Audit(ctx, entry); err != nil {
+		return fmt.Errorf("record redrive of event %s: %w", event, err)
+	}
+	return w.Run(ctx, event)
+}
+
+func (w *Worker) reopen(ctx context.Context, n inbox.Notice) (inbox.EventID, error) {
+	now := w.Now()
+	due := now.Add(w.Limits.Pause)
+	if n.Operation == "" {
+		if err := w.Store.Reopen(ctx, n.Event, due); err != nil && !errors.Is(err, inbox.ErrStale) {
+			return "", err
+		}
+		return n.Event, nil
+	}
+	key, err := operation.ParseKey(n.Scope, n.Operation)
+	if err != nil {
+		return "", err
+	}
+	op, err := w.Store.Operation(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	if op.State != operation.Failed {
+		return op.Event, nil
+	}
+	err = w.Store.Redrive(ctx, operation.Redrive{Key: key, Seen: operation.Failed, Token: op.Token, Event: op.Event, WriteID: w.NewID(), Now: now, Due: due})
+	if _, refused := errors.AsType[*operation.RefusedError](err); err != nil && !refused { // refused: redriven already
+		return "", err
+	}
+	return op.Event, nil
+}

@@ -1,0 +1,188 @@
+// Package reconcile is the net below everything: it finds what is stored and not settled, and whose
+// time has come, and sends it to the work queue again.
+//
+// The open event is the only debt (protocol.md section 1), so that one sparse index finds all of it:
+// what was stored and never queued, what a dead worker left, what waits for its not-before time. An
+// event that was sent too often without a sign of life is parked with a reason.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"engang/shared/inbox"
+)
+
+// Events is the table, as far as a sweep needs it.
+type Events interface {
+	Due(ctx context.Context, shard int, before time.Time, after string) (ids []inbox.EventID, next string, err error)
+	Event(ctx context.Context, id inbox.EventID) (inbox.Event, error)
+	PushSend(ctx context.Context, id inbox.EventID, seenDueKey string, due time.Time) error
+	ParkUnsent(ctx context.Context, u inbox.Unsent) error
+}
+
+// Queue is the work queue.
+type Queue interface {
+	Send(ctx context.Context, id inbox.EventID, tenant string) error
+	Backlog(ctx context.Context) (int, error)
+}
+
+// Notices sends a notice of parked work to the dead-letter queue.
+type Notices interface {
+	Notify(ctx context.Context, n inbox.Notice) error
+}
+
+// Limits are the times and counts that a sweep keeps to.
+type Limits struct {
+	Age     time.Duration // first wait before an event is sent again; longer than worker timeout + lease + skew
+	MaxWait time.Duration // the wait doubles with each send up to this
+	Sends   int           // without a sign of life before an event is parked
+	Backlog int           // visible messages above which nothing is sent and nothing counted: slow is not lost
+	Shards  int           // of the open index
+}
+
+// Deps is what a [Sweeper] works with.
+type Deps struct {
+	Events  Events
+	Queue   Queue
+	Notices Notices
+	Limits  Limits
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// A Sweeper makes sweeps. Two at once do no harm: each write names the due time that was read.
+type Sweeper struct{ Deps }
+
+// New makes a Sweeper.
+func New(d Deps) *Sweeper { return &Sweeper{d} }
+
+// A Report counts what one sweep did.
+type Report struct {
+	Backlog int           // visible messages in the work queue
+	Due     int           // open events whose time had come
+	Sent    int           // to the work queue
+	Parked  int           // sent too often without a sign of life
+	Faults  int           // events that could not be handled; the next sweep meets them again
+	Oldest  time.Duration // age of the oldest open event that was due
+}
+
+// Sweep goes once through the open index. A fault with one event does not keep the others waiting; the
+// error tells that there were some.
+func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
+	var r Report
+	backlog, err := s.Queue.Backlog(ctx)
+	if err != nil {
+		return r, fmt.Errorf("look at the work queue: %w", err)
+	}
+	r.Backlog = backlog
+	var faults []error
+	for shard := range s.Limits.Shards {
+		if err := s.shard(ctx, shard, &r); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return r, errors.Join(faults...)
+}
+
+// shard goes through one shard of the index, page by page.
+func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
+	before, after := s.Now(), ""
+	var faults []error
+	for {
+		ids, next, err := s.Events.Due(ctx, shard, before, after)
+		if err != nil {
+			return errors.Join(append(faults, fmt.Errorf("read shard %d of the open index: %w", shard, err))...)
+		}
+		for _, id := range ids {
+			r.Due++
+			if err := s.one(ctx, id, r); err != nil {
+				r.Faults++
+				faults = append(faults, fmt.Errorf("event %s: %w", id, err))
+			}
+		}
+		if next == "" {
+			return errors.Join(faults...)
+		}
+		after = next
+	}
+}
+
+// one handles one due event: the index may be old, so the event itself is read first.
+func (s *Sweeper) one(ctx context.Context, id inbox.EventID, r *Report) error {
+	ev, err := s.Events.Event(ctx, id)
+	if errors.Is(err, inbox.ErrNotFound) {
+		return nil // the index is behind
+	}
+	if err != nil {
+		return err
+	}
+	if ev.State != inbox.Received || ev.DueAt.After(s.Now()) {
+		return nil // settled, or pushed by a worker since
+	}
+	r.Oldest = max(r.Oldest, s.Now().Sub(ev.ReceivedAt))
+	switch {
+	case r.Backlog > s.Limits.Backlog:
+		return nil
+	case ev.Sends >= s.Limits.Sends:
+		return s.park(ctx, ev, r)
+	}
+	return s.send(ctx, ev, r)
+}
+
+// send pushes the due time before it sends, so that two sweeps do not both send. A crash between leaves
+// the event unsent until its next due time.
+func (s *Sweeper) send(ctx context.Context, ev inbox.Event, r *Report) error {
+	err := s.Events.PushSend(ctx, ev.ID, ev.DueKey, s.Now().Add(s.wait(ev.Sends)))
+	if errors.Is(err, inbox.ErrStale) {
+		return nil // settled, or another sweep was faster
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Queue.Send(ctx, ev.ID, ev.Scope.Tenant); err != nil {
+		return err
+	}
+	r.Sent++
+	s.Log.InfoContext(ctx, "event sent again", "event", ev.ID, "sends", ev.Sends+1, "age", s.Now().Sub(ev.ReceivedAt))
+	return nil
+}
+
+// wait doubles with each send.
+func (s *Sweeper) wait(sends int) time.Duration {
+	d := s.Limits.Age
+	for range sends {
+		if d *= 2; d >= s.Limits.MaxWait {
+			return s.Limits.MaxWait
+		}
+	}
+	return d
+}
+
+// park sets aside an event that was sent again and again and shows no sign of life: the notice first,
+// so that a crash between leaves one more notice and never a parked event without one.
+func (s *Sweeper) park(ctx context.Context, ev inbox.Event, r *Report) error {
+	reason := fmt.Sprintf("sent %d times without an outcome: its worker never came to an end", ev.Sends)
+	err := s.Notices.Notify(ctx, inbox.Notice{
+		Event: ev.ID, Scope: ev.Scope, Generation: ev.Generation, Reason: reason, Category: category,
+	})
+	if err != nil {
+		return err
+	}
+	err = s.Events.ParkUnsent(ctx, inbox.Unsent{ID: ev.ID, DueKey: ev.DueKey, Limit: s.Limits.Sends, Reason: reason, At: s.Now()})
+	if errors.Is(err, inbox.ErrStale) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Parked++
+	s.Log.ErrorContext(ctx, "event parked", "event", ev.ID, "reason", reason)
+	return nil
+}
+
+// category of an event that its workers never brought to an end: anything else is known to them.
+const category = "bug"
