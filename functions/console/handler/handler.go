@@ -1,0 +1,147 @@
+// Package handler is the console function without its process: it turns an event of API Gateway into a
+// look at what is stored, and the answer into JSON.
+//
+// The API is read by the operator program and by scripts:
+//
+//	GET  /api/version
+//	GET  /api/events        ?endpoint type object state event_id duplicates since until after limit
+//	GET  /api/operations    ?recipe state category object since until after limit
+//	GET  /api/show          ?id since, or ?endpoint event_id
+//	GET  /api/endpoints     ?name
+//	POST /api/reveal        {"id","reason"}: shows content, and is recorded
+//
+// Each takes tenant and environment where a stack has more than one. Errors are RFC 9457 documents.
+package handler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/smithy-go"
+
+	"engang/shared/control"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/problem"
+)
+
+// MaxCall is the largest body that a call may have.
+const MaxCall = 64 << 10
+
+// desk is the use case.
+type desk interface {
+	Scope(ctx context.Context, named object.Scope, endpoint string) (object.Scope, error)
+	Events(ctx context.Context, scope object.Scope, f control.EventFilter, span control.Span) (control.List[control.Event], error)
+	Operations(ctx context.Context, scope object.Scope, f control.OperationFilter, span control.Span) (control.List[control.Operation], error)
+	Show(ctx context.Context, scope object.Scope, id string, since time.Time) (control.Any, error)
+	Find(ctx context.Context, scope object.Scope, endpoint, eventID string, since time.Time) (control.Any, error)
+	Endpoint(ctx context.Context, name string) (control.Endpoint, error)
+	Reveal(ctx context.Context, scope object.Scope, l control.Look) (control.Content, error)
+}
+
+// A Handler answers the HTTP events of the console function. It is safe for concurrent use.
+type Handler struct {
+	desk    desk
+	version string
+	log     *slog.Logger
+}
+
+// Over returns a handler over a use case of the caller's own. [New] wires the deployed one.
+func Over(d desk, version string, log *slog.Logger) *Handler {
+	return &Handler{desk: d, version: version, log: log}
+}
+
+// A call is one request as the routes see it.
+type call struct {
+	path   string // behind /api/
+	method string
+	query  url.Values
+	body   []byte
+	caller string
+}
+
+// Handle answers one call, and never with an error: that would be the gateway's own 500, which says nothing.
+func (h *Handler) Handle(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	c, err := read(e)
+	var doc any
+	if err == nil {
+		doc, err = h.route(ctx, c)
+	}
+	if err != nil {
+		return h.refuse(ctx, e, err), nil
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return h.refuse(ctx, e, err), nil
+	}
+	h.log.InfoContext(ctx, "call", "path", c.path, "caller", c.caller, "request_id", e.RequestContext.RequestID)
+	return events.APIGatewayV2HTTPResponse{
+		StatusCode: http.StatusOK,
+		Headers:    map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"},
+		Body:       string(body),
+	}, nil
+}
+
+func (h *Handler) refuse(ctx context.Context, e events.APIGatewayV2HTTPRequest, err error) events.APIGatewayV2HTTPResponse {
+	p := problem.Of(translate(err), e.RequestContext.RequestID)
+	level := slog.LevelInfo
+	if p.Status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	h.log.Log(ctx, level, "call refused", "status", p.Status, "request_id", e.RequestContext.RequestID, "err", err)
+	headers := map[string]string{}
+	for name := range p.Header() {
+		headers[name] = p.Header().Get(name)
+	}
+	return events.APIGatewayV2HTTPResponse{StatusCode: p.Status, Headers: headers, Body: string(p.JSON())}
+}
+
+// translate says in words of the edge what the use case refused.
+func translate(err error) error {
+	var outside *smithy.OperationError
+	switch {
+	case errors.Is(err, control.ErrScope):
+		return &problem.QueryError{Parameter: "tenant and environment", Want: "a name for each, since the stack has more than one"}
+	case errors.Is(err, control.ErrCursor):
+		return &problem.QueryError{Parameter: "after", Want: "the cursor of a former page"}
+	case errors.Is(err, control.ErrAmbiguous):
+		return &problem.QueryError{Parameter: "id", Want: "a longer beginning, or the whole name of one operation, since several begin like this"}
+	case errors.Is(err, object.ErrNoID):
+		return &problem.QueryError{Parameter: "id", Want: "evt_…, kind:id or object/recipe@version/digest"}
+	case errors.Is(err, control.ErrReason):
+		return &problem.QueryError{Parameter: "reason", Want: "a text that says why: this look is recorded"}
+	case errors.Is(err, control.ErrGone):
+		return fmt.Errorf("%w: %w", operation.ErrNotFound, err)
+	case errors.As(err, &outside):
+		return fmt.Errorf("%w: %w", problem.ErrUnavailable, err)
+	}
+	return err
+}
+
+func read(e events.APIGatewayV2HTTPRequest) (call, error) {
+	c := call{path: strings.TrimPrefix(e.RawPath, "/api/"), method: e.RequestContext.HTTP.Method, caller: caller(e)}
+	var err error
+	if c.query, err = url.ParseQuery(e.RawQueryString); err != nil {
+		return c, fmt.Errorf("read query: %w", problem.ErrMalformed)
+	}
+	if c.body, err = body(e); err != nil {
+		return c, err
+	}
+	return c, nil
+}
+
+// caller is who IAM says it is. A route without IAM has none, and this function serves no such route.
+func caller(e events.APIGatewayV2HTTPRequest) string {
+	if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
+		return a.IAM.UserARN
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package handler
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"engang/shared/bodies"
+	"engang/shared/config"
+	"engang/shared/control"
+	"engang/shared/dynamo"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/settings"
+)
+
+// Settings is all that the function is told by its environment.
+type Settings struct {
+	Table     string
+	Bodies    string // bucket
+	Version   string // what was deployed
+	Level     slog.Level
+	ConfigTTL time.Duration // how long applied configuration is believed
+}
+
+// SettingsFromEnv reads the settings, and reports all faults at once.
+func SettingsFromEnv() (Settings, error) {
+	r := settings.FromEnv()
+	s := Settings{
+		Table:     r.Text("TABLE_NAME"),
+		Bodies:    r.Text("BODIES_BUCKET"),
+		Version:   r.TextOr("VERSION", "dev"),
+		Level:     r.Level("LOG_LEVEL"),
+		ConfigTTL: 5 * time.Second, // as in the other functions
+	}
+	return s, r.Err()
+}
+
+// New wires the function. Nothing is called yet.
+func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
+	table := dynamo.Open(cfg, s.Table)
+	return Over(control.New(control.Deps{
+		Store:     store{table},
+		Endpoints: config.NewCache(table, s.ConfigTTL, time.Now),
+		Bodies:    bodies.Open(cfg, s.Bodies),
+		Now:       time.Now,
+		NewID:     rand.Text,
+	}), s.Version, log)
+}
+
+// store is the table as the use case sees it.
+type store struct{ *dynamo.Table }
+
+// Listed lists the events of a day.
+func (s store) Listed(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) ([]inbox.EventID, string, error) {
+	return s.Table.Listed(ctx, scope, day, dynamo.Page{After: after, Limit: limit})
+}

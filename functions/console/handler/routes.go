@@ -1,0 +1,177 @@
+package handler
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"engang/shared/control"
+	"engang/shared/object"
+	"engang/shared/problem"
+)
+
+// A Version is the answer of /api/version.
+type Version struct {
+	Version string `json:"version"`
+	You     string `json:"you"` // the caller's identity
+}
+
+type route struct {
+	method string
+	serve  func(*Handler, context.Context, call) (any, error)
+}
+
+var routes = map[string]route{
+	"version":    {http.MethodGet, (*Handler).serveVersion},
+	"events":     {http.MethodGet, (*Handler).events},
+	"operations": {http.MethodGet, (*Handler).operations},
+	"show":       {http.MethodGet, (*Handler).show},
+	"endpoints":  {http.MethodGet, (*Handler).endpoint},
+	"reveal":     {http.MethodPost, (*Handler).reveal},
+}
+
+func (h *Handler) route(ctx context.Context, c call) (any, error) {
+	r, ok := routes[c.path]
+	switch {
+	case !ok:
+		return nil, problem.ErrRoute
+	case c.method != r.method:
+		return nil, &problem.MethodError{Allow: []string{r.method}}
+	}
+	return r.serve(h, ctx, c)
+}
+
+func (h *Handler) serveVersion(_ context.Context, c call) (any, error) {
+	return Version{Version: h.version, You: c.caller}, known(c, "tenant", "environment")
+}
+
+var spanNames = []string{"tenant", "environment", "since", "until", "after", "limit"}
+
+func (h *Handler) events(ctx context.Context, c call) (any, error) {
+	if err := known(c, append(spanNames, "endpoint", "type", "object", "state", "event_id", "duplicates")...); err != nil {
+		return nil, err
+	}
+	f := control.EventFilter{Endpoint: c.query.Get("endpoint"), Type: c.query.Get("type"), Object: c.query.Get("object"), State: c.query.Get("state"), EventID: c.query.Get("event_id")}
+	if text := c.query.Get("duplicates"); text != "" {
+		var err error
+		if f.Duplicates, err = strconv.ParseBool(text); err != nil {
+			return nil, &problem.QueryError{Parameter: "duplicates", Want: "true or false"}
+		}
+	}
+	scope, span, err := h.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return h.desk.Events(ctx, scope, f, span)
+}
+
+func (h *Handler) operations(ctx context.Context, c call) (any, error) {
+	if err := known(c, append(spanNames, "recipe", "state", "category", "object")...); err != nil {
+		return nil, err
+	}
+	f := control.OperationFilter{Recipe: c.query.Get("recipe"), State: c.query.Get("state"), Category: c.query.Get("category"), Object: c.query.Get("object")}
+	scope, span, err := h.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return h.desk.Operations(ctx, scope, f, span)
+}
+
+func (h *Handler) show(ctx context.Context, c call) (any, error) {
+	if err := known(c, "tenant", "environment", "since", "id", "endpoint", "event_id"); err != nil {
+		return nil, err
+	}
+	scope, span, err := h.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if id := c.query.Get("event_id"); id != "" {
+		return h.desk.Find(ctx, scope, c.query.Get("endpoint"), id, span.Since)
+	}
+	return h.desk.Show(ctx, scope, c.query.Get("id"), span.Since)
+}
+
+func (h *Handler) endpoint(ctx context.Context, c call) (any, error) {
+	if err := known(c, "tenant", "environment", "name"); err != nil {
+		return nil, err
+	}
+	return h.desk.Endpoint(ctx, c.query.Get("name"))
+}
+
+func (h *Handler) reveal(ctx context.Context, c call) (any, error) {
+	if err := known(c, "tenant", "environment"); err != nil {
+		return nil, err
+	}
+	var in struct {
+		ID     string `json:"id"`
+		Reason string `json:"reason"`
+	}
+	if err := json.Unmarshal(c.body, &in); err != nil {
+		return nil, fmt.Errorf("read call: %w", problem.ErrMalformed)
+	}
+	scope, err := h.desk.Scope(ctx, named(c), "")
+	if err != nil {
+		return nil, err
+	}
+	return h.desk.Reveal(ctx, scope, control.Look{ID: in.ID, By: c.caller, Reason: in.Reason})
+}
+
+// known refuses a parameter that would be overlooked: a misspelt filter must not list everything.
+func known(c call, names ...string) error {
+	for name := range c.query {
+		if !slices.Contains(names, name) {
+			return &problem.QueryError{Parameter: "of this name", Want: fmt.Sprintf("one of %v", names)}
+		}
+	}
+	return nil
+}
+
+func named(c call) object.Scope {
+	return object.Scope{Tenant: c.query.Get("tenant"), Environment: c.query.Get("environment")}
+}
+
+// place reads what every look has: scope, time and page.
+func (h *Handler) place(ctx context.Context, c call) (object.Scope, control.Span, error) {
+	span := control.Span{After: c.query.Get("after")}
+	for name, to := range map[string]*time.Time{"since": &span.Since, "until": &span.Until} {
+		text := c.query.Get(name)
+		if text == "" {
+			continue
+		}
+		t, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return object.Scope{}, span, &problem.QueryError{Parameter: name, Want: "a time as RFC 3339 writes it"}
+		}
+		*to = t
+	}
+	if text := c.query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > control.MaxLimit {
+			return object.Scope{}, span, &problem.QueryError{Parameter: "limit", Want: fmt.Sprintf("a number from 1 to %d", control.MaxLimit)}
+		}
+		span.Limit = n
+	}
+	scope, err := h.desk.Scope(ctx, named(c), c.query.Get("endpoint"))
+	return scope, span, err
+}
+
+func body(e events.APIGatewayV2HTTPRequest) ([]byte, error) {
+	raw := []byte(e.Body)
+	if e.IsBase64Encoded {
+		var err error
+		if raw, err = base64.StdEncoding.DecodeString(e.Body); err != nil {
+			return nil, fmt.Errorf("decode base64 of the gateway: %w", problem.ErrMalformed)
+		}
+	}
+	if len(raw) > MaxCall {
+		return nil, problem.ErrTooLarge
+	}
+	return raw, nil
+}

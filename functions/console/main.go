@@ -1,0 +1,36 @@
+// Console answers the operator program's HTTP API: looks at events, operations and objects.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"engang/functions/console/handler"
+	"engang/shared/telemetry"
+)
+
+func main() {
+	h, err := build(context.Background())
+	if err != nil {
+		slog.New(slog.NewJSONHandler(os.Stderr, nil)).Error("init failed", "function", "console", "err", err)
+		os.Exit(1)
+	}
+	lambda.Start(h.Handle)
+}
+
+func build(ctx context.Context) (*handler.Handler, error) {
+	s, err := handler.SettingsFromEnv()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log := telemetry.NewLogger(os.Stdout, telemetry.Process{Function: "console", Deployed: os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), Level: s.Level})
+	return handler.New(s, cfg, log), nil
+}

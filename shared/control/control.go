@@ -1,0 +1,107 @@
+// Package control is what the operator program and the console do through the HTTP API: look at events,
+// operations and objects, and see content, which leaves an entry in the audit log.
+//
+// Every answer is one of this package's documents ([Event], [Operation], [Object], [Endpoint], …), whose
+// JSON is what callers see: fields are added, never renamed. No document holds a payload or an output;
+// those come from [Control.Reveal] alone.
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engang/shared/audit"
+	"engang/shared/config"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+)
+
+// ErrAmbiguous says that the beginning of an operation's name fits several.
+var ErrAmbiguous = errors.New("several operations begin like this")
+
+// ErrScope says that no tenant and environment was named, and it is not clear which is meant.
+var ErrScope = errors.New("tenant and environment are not clear")
+
+// ErrReason says that an act that is recorded was asked for without a reason.
+var ErrReason = errors.New("a reason is needed")
+
+// ErrGone says that the content is not kept any more.
+var ErrGone = errors.New("the content is not kept any more")
+
+// Store is the table, as far as looking at it goes.
+type Store interface {
+	Deliveries(ctx context.Context, id inbox.EventID) (inbox.Event, inbox.Seen, []inbox.Conflict, error)
+	Object(ctx context.Context, scope object.Scope, id object.ID) ([]operation.Operation, []operation.Losing, []operation.Result, error)
+	// Listed lists the events first stored on a day, the newest first, those before the key after.
+	Listed(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) (ids []inbox.EventID, next string, err error)
+	Scopes(ctx context.Context) ([]object.Scope, error)
+	Audit(ctx context.Context, e audit.Entry) error
+}
+
+// Endpoints is the applied configuration.
+type Endpoints interface {
+	Endpoint(ctx context.Context, name string) (config.Endpoint, config.Pointer, error)
+	Common(ctx context.Context, scope object.Scope) (config.Common, error)
+}
+
+// Bodies reads the exact bytes of an event's first delivery.
+type Bodies interface {
+	Read(ctx context.Context, b inbox.Body) ([]byte, error)
+}
+
+// Deps is what a [Control] works with.
+type Deps struct {
+	Store     Store
+	Endpoints Endpoints
+	Bodies    Bodies
+	Now       func() time.Time
+	NewID     func() string // random, unique: the id of an audit entry
+}
+
+// A Control answers operators. It is safe for concurrent use.
+type Control struct{ d Deps }
+
+// New makes a control.
+func New(d Deps) *Control { return &Control{d} }
+
+// Scope finds the tenant and environment that a call is about: the one that is named, else that of the
+// named endpoint, else the only one there is. It returns an error that wraps [ErrScope] when there is
+// more than one, and [config.ErrUnknown] for an endpoint that is not configured.
+func (c *Control) Scope(ctx context.Context, named object.Scope, endpoint string) (object.Scope, error) {
+	switch {
+	case named.Tenant != "" && named.Environment != "":
+		return named, nil
+	case endpoint != "":
+		e, _, err := c.d.Endpoints.Endpoint(ctx, endpoint)
+		return e.Scope, err
+	}
+	all, err := c.d.Store.Scopes(ctx)
+	if err != nil {
+		return object.Scope{}, err
+	}
+	var fit []object.Scope
+	for _, s := range all {
+		if (named.Tenant == "" || named.Tenant == s.Tenant) && (named.Environment == "" || named.Environment == s.Environment) {
+			fit = append(fit, s)
+		}
+	}
+	switch len(fit) {
+	case 0:
+		return object.Scope{}, fmt.Errorf("no endpoint was applied: %w", config.ErrUnknown)
+	case 1:
+		return fit[0], nil
+	}
+	return object.Scope{}, fmt.Errorf("%d fit: %w", len(fit), ErrScope)
+}
+
+// Endpoint shows what is configured for an address. References of secrets are shown, secrets never.
+func (c *Control) Endpoint(ctx context.Context, name string) (Endpoint, error) {
+	e, p, err := c.d.Endpoints.Endpoint(ctx, name)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return endpointOf(e, p), nil
+}

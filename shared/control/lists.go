@@ -1,0 +1,148 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"engang/shared/object"
+	"engang/shared/operation"
+)
+
+// An EventFilter chooses events. An empty field chooses all.
+type EventFilter struct {
+	Endpoint   string
+	Type       string
+	Object     string // "product:794"
+	State      string // of the event, or how it was settled
+	EventID    string // as the sender knows it, or a delivery's id
+	Duplicates bool   // only those that were delivered again
+}
+
+func (f EventFilter) fits(e Event) bool {
+	return (f.Endpoint == "" || f.Endpoint == e.Endpoint) &&
+		(f.Type == "" || f.Type == e.Type) &&
+		(f.Object == "" || f.Object == e.Object) &&
+		(f.State == "" || f.State == e.State || f.State == e.Outcome) &&
+		(f.EventID == "" || f.EventID == e.EventID || f.EventID == e.DeliveryID) &&
+		(!f.Duplicates || e.Deliveries > 1)
+}
+
+// Events lists what was taken, the newest first. A page may be shorter than asked for, even empty,
+// with more behind it: only an empty next is the end.
+func (c *Control) Events(ctx context.Context, scope object.Scope, f EventFilter, span Span) (List[Event], error) {
+	list := List[Event]{Items: []Event{}}
+	span = span.complete(c.d.Now())
+	w, err := c.walk(scope, span)
+	if err != nil {
+		return list, err
+	}
+	for len(list.Items) < span.Limit {
+		e, ok, err := w.next(ctx)
+		if err != nil {
+			return list, err
+		}
+		if !ok {
+			break
+		}
+		if f.fits(e) {
+			list.Items = append(list.Items, e)
+		}
+	}
+	list.Next = w.cursor()
+	return list, nil
+}
+
+// An OperationFilter chooses operations. An empty field chooses all.
+type OperationFilter struct {
+	Recipe   string // "product-card", or with a version
+	State    string
+	Category string
+	Object   string
+}
+
+func (f OperationFilter) fits(o Operation) bool {
+	name, _, _ := strings.Cut(o.Recipe, "@")
+	return (f.Recipe == "" || f.Recipe == o.Recipe || f.Recipe == name) &&
+		(f.State == "" || f.State == o.State) &&
+		(f.Category == "" || f.Category == o.Category) &&
+		(f.Object == "" || f.Object == o.Object)
+}
+
+// Operations lists work, that of the newest event first. An operation stands where the newest event
+// stands that it works for, so that each is listed once, however many events asked for it.
+//
+// It goes through the events of the span and reads each object once a page; pages are as those of
+// [Control.Events], and may be longer than asked for by what works for the last event.
+func (c *Control) Operations(ctx context.Context, scope object.Scope, f OperationFilter, span Span) (List[Operation], error) {
+	list := List[Operation]{Items: []Operation{}}
+	span = span.complete(c.d.Now())
+	w, err := c.walk(scope, span)
+	if err != nil {
+		return list, err
+	}
+	known := map[string]collection{}
+	for len(list.Items) < span.Limit {
+		e, ok, err := w.next(ctx)
+		if err != nil {
+			return list, err
+		}
+		if !ok {
+			break
+		}
+		ops, err := c.askedBy(ctx, scope, e, known)
+		if err != nil {
+			return list, err
+		}
+		for _, o := range ops {
+			if f.fits(o) {
+				list.Items = append(list.Items, o)
+			}
+		}
+	}
+	list.Next = w.cursor()
+	return list, nil
+}
+
+// A collection is all that is kept of one object.
+type collection struct {
+	ops     []operation.Operation
+	losing  []operation.Losing
+	results []operation.Result
+}
+
+// askedBy gives the operations of the event's object that work for this event.
+func (c *Control) askedBy(ctx context.Context, scope object.Scope, e Event, known map[string]collection) ([]Operation, error) {
+	if e.Object == "" {
+		return nil, nil
+	}
+	all, ok := known[e.Object]
+	if !ok {
+		id, err := object.ParseID(e.Object)
+		if err != nil {
+			return nil, err
+		}
+		if all, err = c.collect(ctx, scope, id); err != nil {
+			return nil, err
+		}
+		known[e.Object] = all
+	}
+	var out []Operation
+	for _, o := range all.ops {
+		if string(o.Event) == e.ID {
+			doc := operationOf(o, all.losing, all.results)
+			doc.Events, doc.Deliveries = []string{e.ID}, e.Deliveries
+			out = append(out, doc)
+		}
+	}
+	return out, nil
+}
+
+func (c *Control) collect(ctx context.Context, scope object.Scope, id object.ID) (collection, error) {
+	ops, losing, results, err := c.d.Store.Object(ctx, scope, id)
+	if err != nil {
+		return collection{}, err
+	}
+	slices.SortStableFunc(ops, func(a, b operation.Operation) int { return a.BegunAt.Compare(b.BegunAt) })
+	return collection{ops, losing, results}, nil
+}

@@ -1,0 +1,145 @@
+package control
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"engang/shared/config"
+	"engang/shared/inbox"
+	"engang/shared/operation"
+)
+
+// times are null where nothing happened.
+func at(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func digest(hex string) string {
+	if hex == "" {
+		return ""
+	}
+	return "sha256:" + hex
+}
+
+func eventOf(e inbox.Event, seen inbox.Seen, conflicts []inbox.Conflict) Event {
+	last := at(e.ReceivedAt)
+	if seen.LastAt.After(e.ReceivedAt) {
+		last = at(seen.LastAt)
+	}
+	out := Event{
+		Kind: "event", ID: string(e.ID), State: string(e.State), Outcome: string(e.Outcome),
+		Tenant: e.Scope.Tenant, Environment: e.Scope.Environment, Endpoint: e.Endpoint, Provider: e.Provider, Type: e.Type,
+		Object: e.Object.String(), ObjectVersion: e.Rank.Version().String(), Rank: string(e.Rank),
+		ReceivedAt: e.ReceivedAt.UTC(), Deliveries: 1 + seen.Count, LastSeenAt: last,
+		EventID: e.SenderID, DeliveryID: e.DeliveryID, Digest: digest(e.Digest), BodyBytes: e.Body.Bytes,
+		Recipes: refs(e.Recipes), Operations: slices.Concat([]string{}, e.Operations),
+		Generation: e.Generation, Sends: e.Sends, EndedAt: at(e.EndedAt), ExpiresAt: at(e.ExpiresAt), Reason: e.Reason, Category: e.Category,
+	}
+	if e.State == inbox.Received {
+		out.DueAt = at(e.DueAt)
+	}
+	for _, c := range conflicts {
+		out.Conflicts = append(out.Conflicts, Conflict{Digest: digest(c.Digest), At: c.At.UTC(), DeliveryID: c.DeliveryID})
+	}
+	return out
+}
+
+// operationOf makes the document of an operation without its events, which stand elsewhere.
+func operationOf(o operation.Operation, losing []operation.Losing, results []operation.Result) Operation {
+	out := Operation{
+		Kind: "operation", ID: o.Key.String(), State: string(o.State), Tenant: o.Key.Scope.Tenant, Environment: o.Key.Scope.Environment,
+		Object: o.Key.Object.String(), ObjectVersion: o.Rank.Version().String(), Recipe: o.Key.Recipe.String(), InputDigest: digest(o.Key.Digest),
+		FencingToken: o.Token, Claims: o.Claims, Attempts: attempts(o, losing), Events: []string{}, Reason: o.Reason, Category: string(o.Category),
+		Effects: []json.RawMessage{}, ExpiresAt: at(o.ExpiresAt),
+	}
+	for _, a := range out.Attempts {
+		if a.CostUSD != nil {
+			out.CostUSD += *a.CostUSD
+		}
+	}
+	switch o.State {
+	case operation.Pending:
+		out.DueAt = at(o.NotBefore)
+	case operation.Running:
+		out.LeaseUntil = at(o.LeaseEnd)
+	case operation.Review, operation.Failed:
+		out.Review = &Review{Digest: digest(o.Digest), Reasons: []string{o.Reason}, OpenedAt: at(o.QueuedAt)}
+	}
+	if d := o.Decision; d != nil {
+		out.Decision = &Decision{By: d.By, At: d.At.UTC(), Note: d.Note}
+	}
+	for _, r := range results {
+		if r.Operation == o.Key {
+			out.Result = &OperationResult{Recipe: r.Recipe.String(), ObjectVersion: r.Rank.Version().String(), Digest: digest(r.Digest), OutputKept: len(r.Output) > 0}
+		}
+	}
+	return out
+}
+
+// attempts are all tries in the order of their tokens. What a fenced worker recorded of its call
+// completes the entry that its successor made for it.
+func attempts(o operation.Operation, losing []operation.Losing) []Attempt {
+	all := o.History()
+	for _, l := range losing {
+		if l.Key != o.Key {
+			continue
+		}
+		a := l.Attempt
+		a.Outcome = operation.Lost
+		i := slices.IndexFunc(all, func(b operation.Attempt) bool { return b.ID == a.ID || b.ID == "" && b.FencingToken == a.FencingToken })
+		if i < 0 {
+			all = append(all, a)
+			continue
+		}
+		a.Category = cmp.Or(a.Category, all[i].Category)
+		all[i] = a
+	}
+	slices.SortStableFunc(all, func(a, b operation.Attempt) int { return cmp.Compare(a.FencingToken, b.FencingToken) })
+	out := make([]Attempt, len(all))
+	for i, a := range all {
+		out[i] = attemptOf(a)
+	}
+	return out
+}
+
+func attemptOf(a operation.Attempt) Attempt {
+	out := Attempt{
+		ID: string(a.ID), FencingToken: a.FencingToken, StartedAt: at(a.StartedAt), EndedAt: at(a.EndedAt), Outcome: string(a.Outcome),
+		Category: string(a.Category), Reason: a.Reason, Called: a.Called, ModelAsked: a.ModelAsked, Model: a.Model, ResponseID: a.ResponseID,
+		RequestID: a.RequestID, RequestDigest: digest(a.RequestDigest), Status: a.Status, IncompleteReason: a.IncompleteReason, ErrorCode: a.ErrorCode,
+		HTTPStatus: a.HTTPStatus, Tokens: a.Tokens, ServiceTier: a.ServiceTier, PriceAsOf: a.PriceAsOf,
+		DurationMS: a.Duration.Milliseconds(), RetryAfterMS: a.RetryAfter.Milliseconds(), RateLimits: a.RateLimits,
+	}
+	if a.Tokens != nil {
+		out.CostUSD = &a.CostUSD
+	}
+	return out
+}
+
+func resultOf(r operation.Result) Result {
+	return Result{
+		Recipe: r.Recipe.String(), Operation: r.Operation.String(), Event: string(r.Event), ObjectVersion: r.Rank.Version().String(), Rank: string(r.Rank),
+		Digest: digest(r.Digest), At: r.At.UTC(), OutputKept: len(r.Output) > 0, ExpiresAt: at(r.ExpiresAt),
+	}
+}
+
+func endpointOf(e config.Endpoint, p config.Pointer) Endpoint {
+	out := Endpoint{
+		Kind: "endpoint", Name: e.Name, Version: p.Endpoints[e.Name], Tenant: e.Scope.Tenant, Environment: e.Scope.Environment,
+		Provider: e.Provider, PublicURL: e.PublicURL, Source: e.Source, Secrets: []string{}, Events: map[string]EventRule{},
+	}
+	for _, ref := range e.Secrets {
+		out.Secrets = append(out.Secrets, string(ref))
+	}
+	for name, rule := range e.Events {
+		live, _ := p.Refs(rule.Recipes)
+		out.Events[name] = EventRule{Ignore: rule.Ignore, Recipes: refs(live)}
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"engang/shared/audit"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+)
+
+// A Look asks for content. It is recorded with who asked and why, before anything is shown.
+type Look struct {
+	ID     string // an event for its body, an operation (a unique beginning) for its output
+	By     string // the caller's identity
+	Reason string
+}
+
+// Reveal shows the exact body of an event's first delivery, or the output of an operation: a result or
+// a draft. If the look cannot be recorded, nothing is shown.
+//
+// It returns [ErrReason] without a reason, [ErrGone] when there is no such content (any more), and the
+// errors of [Control.Show].
+func (c *Control) Reveal(ctx context.Context, scope object.Scope, l Look) (Content, error) {
+	if strings.TrimSpace(l.Reason) == "" {
+		return Content{}, ErrReason
+	}
+	if inbox.IsEventID(l.ID) {
+		return c.body(ctx, scope, l)
+	}
+	return c.output(ctx, scope, l)
+}
+
+func (c *Control) body(ctx context.Context, scope object.Scope, l Look) (Content, error) {
+	e, _, _, err := c.d.Store.Deliveries(ctx, inbox.EventID(l.ID))
+	if err == nil && e.Scope != scope {
+		err = inbox.ErrNotFound
+	}
+	if err != nil {
+		return Content{}, fmt.Errorf("show body of %s: %w", l.ID, err)
+	}
+	if e.Body.Key == "" && len(e.Body.Packed) == 0 {
+		return Content{}, fmt.Errorf("show body of %s: %w", l.ID, ErrGone)
+	}
+	if err := c.record(ctx, scope, "show body", l); err != nil {
+		return Content{}, err
+	}
+	raw, err := c.d.Bodies.Read(ctx, e.Body)
+	if err != nil {
+		return Content{}, fmt.Errorf("show body of %s: %w", l.ID, err)
+	}
+	return Content{Kind: "body", ID: l.ID, Bytes: len(raw), Body: raw}, nil
+}
+
+func (c *Control) output(ctx context.Context, scope object.Scope, l Look) (Content, error) {
+	id, ref, _, err := operation.ParseName(l.ID)
+	if err != nil {
+		return Content{}, err
+	}
+	if ref == "" {
+		return Content{}, fmt.Errorf("show output of %s: name one operation: %w", id, ErrAmbiguous)
+	}
+	all, err := c.collect(ctx, scope, id)
+	if err != nil {
+		return Content{}, err
+	}
+	var docs []Operation
+	for _, o := range all.ops {
+		docs = append(docs, Operation{ID: o.Key.String()})
+	}
+	one, err := pick(docs, l.ID)
+	if err != nil {
+		return Content{}, fmt.Errorf("show output of %s: %w", id, err)
+	}
+	for _, o := range all.ops {
+		if o.Key.String() != one.ID {
+			continue
+		}
+		if len(o.Output) == 0 {
+			return Content{}, fmt.Errorf("show output of %s: %w", o.Key, ErrGone)
+		}
+		l.ID = one.ID
+		if err := c.record(ctx, scope, "show output", l); err != nil {
+			return Content{}, err
+		}
+		return Content{Kind: "output", ID: one.ID, Digest: digest(o.Digest), Bytes: len(o.Output), Output: json.RawMessage(o.Output)}, nil
+	}
+	return Content{}, operation.ErrNotFound
+}
+
+func (c *Control) record(ctx context.Context, scope object.Scope, act string, l Look) error {
+	now := c.d.Now()
+	e := audit.Entry{Scope: scope, At: now, ID: c.d.NewID(), By: l.By, Act: act, Target: l.ID, Reason: l.Reason}
+	common, err := c.d.Endpoints.Common(ctx, scope)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", act, err)
+	}
+	if common.ResultDays > 0 {
+		e.ExpiresAt = now.Add(time.Duration(common.ResultDays) * 24 * time.Hour)
+	}
+	if err := c.d.Store.Audit(ctx, e); err != nil {
+		return fmt.Errorf("record %s: %w", act, err)
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+)
+
+// Show finds what an id names: an event ("evt_…"), an object ("product:794"), or an operation
+// ("product:794/product-card@3/9f2c"), of which a unique beginning is enough. Since says how far back
+// an object's events are looked for; zero is three days.
+//
+// It returns [inbox.ErrNotFound] or [operation.ErrNotFound] when there is no such thing,
+// [object.ErrNoID] for what is no id, and [ErrAmbiguous].
+func (c *Control) Show(ctx context.Context, scope object.Scope, id string, since time.Time) (Any, error) {
+	if inbox.IsEventID(id) {
+		e, err := c.event(ctx, scope, inbox.EventID(id))
+		return Any{Event: &e}, err
+	}
+	name, ref, _, err := operation.ParseName(id)
+	if err != nil {
+		return Any{}, err
+	}
+	o, err := c.object(ctx, scope, name, since)
+	if err != nil || ref == "" {
+		return Any{Object: &o}, err
+	}
+	op, err := pick(o.Operations, id)
+	return Any{Operation: op}, err
+}
+
+// Find looks an event up by the id that its sender gave it, or one of its deliveries.
+func (c *Control) Find(ctx context.Context, scope object.Scope, endpoint, eventID string, since time.Time) (Any, error) {
+	// Where the sender's id is the event key, the event is found without a search, however old it is.
+	if e, err := c.event(ctx, scope, inbox.NewEventID(scope, endpoint, eventID)); err == nil {
+		return Any{Event: &e}, nil
+	}
+	span := Span{Since: since, Limit: 1}
+	for {
+		list, err := c.Events(ctx, scope, EventFilter{Endpoint: endpoint, EventID: eventID}, span)
+		switch {
+		case err != nil:
+			return Any{}, err
+		case len(list.Items) > 0:
+			return Any{Event: &list.Items[0]}, nil
+		case list.Next == "":
+			return Any{}, fmt.Errorf("event of endpoint %s by its sender's id: %w", endpoint, inbox.ErrNotFound)
+		}
+		span.After = list.Next
+	}
+}
+
+func (c *Control) event(ctx context.Context, scope object.Scope, id inbox.EventID) (Event, error) {
+	e, seen, conflicts, err := c.d.Store.Deliveries(ctx, id)
+	if err == nil && e.Scope != scope {
+		err = fmt.Errorf("event %s: %w", id, inbox.ErrNotFound) // it belongs to others
+	}
+	if err != nil {
+		return Event{}, err
+	}
+	return eventOf(e, seen, conflicts), nil
+}
+
+// pick finds the one operation that a name, or the beginning of one, means. A whole recipe version
+// goes before one that only begins so: product-card@3 is not product-card@30.
+func pick(all []Operation, name string) (*Operation, error) {
+	var fit []Operation
+	for _, o := range all {
+		if strings.HasPrefix(o.ID, name) {
+			fit = append(fit, o)
+		}
+	}
+	if whole := slices.DeleteFunc(slices.Clone(fit), func(o Operation) bool { return !strings.HasPrefix(o.ID, name+"/") }); len(whole) > 0 {
+		fit = whole
+	}
+	switch len(fit) {
+	case 0:
+		return nil, operation.ErrNotFound
+	case 1:
+		return &fit[0], nil
+	}
+	return nil, fmt.Errorf("%d operations: %w", len(fit), ErrAmbiguous)
+}
+
+func (c *Control) object(ctx context.Context, scope object.Scope, id object.ID, since time.Time) (Object, error) {
+	all, err := c.collect(ctx, scope, id)
+	if err != nil {
+		return Object{}, err
+	}
+	span := Span{Since: since, Limit: MaxLimit}.complete(c.d.Now())
+	doc := Object{Kind: "object", ID: id.String(), Tenant: scope.Tenant, Environment: scope.Environment, Since: span.Since.UTC(), Operations: []Operation{}, Results: []Result{}}
+	if doc.Events, doc.Complete, err = c.eventsOf(ctx, scope, id, span, all); err != nil {
+		return Object{}, err
+	}
+	for _, o := range all.ops {
+		doc.Operations = append(doc.Operations, withEvents(operationOf(o, all.losing, all.results), o, all, doc.Events))
+	}
+	for _, r := range all.results {
+		doc.Results = append(doc.Results, resultOf(r))
+	}
+	for _, e := range doc.Events {
+		doc.Deliveries += e.Deliveries
+		if doc.FirstAt == nil || e.ReceivedAt.Before(*doc.FirstAt) {
+			doc.FirstAt = at(e.ReceivedAt)
+		}
+		if doc.LastAt == nil || e.LastSeenAt.After(*doc.LastAt) {
+			doc.LastAt = e.LastSeenAt
+		}
+	}
+	if len(doc.Events)+len(doc.Operations)+len(doc.Results) == 0 {
+		return Object{}, fmt.Errorf("object %s: %w", id, inbox.ErrNotFound)
+	}
+	return doc, nil
+}
+
+// eventsOf finds the events of an object: those of the span, and older ones that its operations and
+// results name. The oldest comes first.
+func (c *Control) eventsOf(ctx context.Context, scope object.Scope, id object.ID, span Span, all collection) ([]Event, bool, error) {
+	w, err := c.walk(scope, span)
+	if err != nil {
+		return nil, false, err
+	}
+	events, seen := []Event{}, map[string]bool{}
+	for {
+		e, ok, err := w.next(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		if !ok {
+			break
+		}
+		if e.Object == id.String() {
+			events, seen[e.ID] = append(events, e), true
+		}
+	}
+	var named []inbox.EventID
+	name := func(id inbox.EventID) {
+		if id != "" && !seen[string(id)] {
+			named, seen[string(id)] = append(named, id), true
+		}
+	}
+	for _, o := range all.ops {
+		name(o.Event)
+	}
+	for _, r := range all.results {
+		name(r.Event)
+	}
+	older, err := read(ctx, c.d.Store, named)
+	if err != nil {
+		return nil, false, err
+	}
+	events = append(events, older...)
+	slices.SortStableFunc(events, func(a, b Event) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
+	return events, w.done, nil
+}
+
+// withEvents adds to an operation the events that asked for it.
+func withEvents(doc Operation, o operation.Operation, all collection, events []Event) Operation {
+	asked := map[string]bool{string(o.Event): true}
+	for _, r := range all.results {
+		if r.Operation == o.Key {
+			asked[string(r.Event)] = true
+		}
+	}
+	for _, e := range events {
+		if asked[e.ID] || slices.Contains(e.Operations, doc.ID) {
+			doc.Events = append(doc.Events, e.ID)
+			doc.Deliveries += e.Deliveries
+		}
+	}
+	return doc
+}
