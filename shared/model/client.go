@@ -89,7 +89,7 @@ func (c *Client) Call(ctx context.Context, to Connection, p recipe.Prompt) opera
 	answer, err := service.New(ctx, params)
 	a.Duration = time.Since(began)
 	a.RequestDigest = s.digest
-	a.Called = res != nil || s.written.Load()
+	a.Called = res != nil || s.away.Load()
 	switch {
 	case res == nil:
 		return broken(ctx, err, &s).on(a)
@@ -129,18 +129,18 @@ func (c *Client) open(ctx context.Context, to Connection) (string, *fate) {
 
 // sent notes what left our side. The trace's functions may still run after the call has returned.
 type sent struct {
-	begun   bool        // the transport was asked
-	digest  string      // of the request's body
-	written atomic.Bool // the whole request was handed to the connection
+	begun  bool        // the transport was asked
+	digest string      // of the request's body
+	away   atomic.Bool // the request may have reached the provider whole
 }
 
+// watch takes a request for sent as soon as its headers are: an answer may be there before the trace says
+// that the last byte went. It is taken back only when the write is known to have failed, since a request
+// that was cut short is not served.
 func (s *sent) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest: func(i httptrace.WroteRequestInfo) {
-			if i.Err == nil { // a request cut short cannot be answered, so nothing is paid for it
-				s.written.Store(true)
-			}
-		},
+		WroteHeaders: func() { s.away.Store(true) },
+		WroteRequest: func(i httptrace.WroteRequestInfo) { s.away.Store(i.Err == nil) },
 	})
 }
 

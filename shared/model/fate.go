@@ -126,13 +126,13 @@ func refused(a operation.Answer, res *http.Response, err error) operation.Answer
 	return f.on(a)
 }
 
-// broken explains a call without an answer. Whether it was written decides if it may have been paid for.
+// broken explains a call without an answer. Whether it was sent decides if it may have been paid for.
 func broken(ctx context.Context, err error, s *sent) *fate {
 	if !s.begun && ctx.Err() == nil {
 		return misconfigured("the request could not be made")
 	}
 	how := "nothing was sent"
-	if s.written.Load() {
+	if s.away.Load() {
 		how = "the request had been sent, and may have been paid for"
 	}
 	if ctx.Err() != nil {

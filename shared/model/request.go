@@ -23,9 +23,8 @@ func request(p recipe.Prompt) (responses.ResponseNewParams, error) {
 		return responses.ResponseNewParams{}, err
 	}
 	params := responses.ResponseNewParams{
-		Model:        p.Model,
-		Instructions: param.NewOpt(p.Instructions),
-		Input:        responses.ResponseNewParamsInputUnion{OfString: param.NewOpt(string(p.Input))},
+		Model: p.Model,
+		Input: responses.ResponseNewParamsInputUnion{OfString: param.NewOpt(string(p.Input))},
 		Text: responses.ResponseTextConfigParam{Format: responses.ResponseFormatTextConfigUnionParam{
 			OfJSONSchema: &responses.ResponseFormatTextJSONSchemaConfigParam{
 				Name: p.SchemaName, Schema: schema, Strict: param.NewOpt(true),
@@ -36,6 +35,9 @@ func request(p recipe.Prompt) (responses.ResponseNewParams, error) {
 		PromptCacheKey: param.NewOpt(cacheKey(p)),
 		ServiceTier:    responses.ResponseNewParamsServiceTier(p.ServiceTier),
 		Reasoning:      shared.ReasoningParam{Effort: shared.ReasoningEffort(p.Reasoning)},
+	}
+	if p.Instructions != "" {
+		params.Instructions = param.NewOpt(p.Instructions)
 	}
 	if p.MaxOutputTokens > 0 {
 		params.MaxOutputTokens = param.NewOpt(int64(p.MaxOutputTokens))
