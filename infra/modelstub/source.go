@@ -136,7 +136,7 @@ const (
 func (s *source) summary() string {
 	var said []string
 	for _, t := range s.texts {
-		if !slices.Contains(said, t) {
+		if t = strings.TrimRight(t, ". "); t != "" && !slices.Contains(said, t) {
 			said = append(said, t)
 		}
 	}
