@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"time"
 
 	"engang/shared/config"
@@ -64,7 +65,7 @@ var (
 	}
 	internal = Problem{
 		Type: "urn:engang:problem:internal", Title: "Internal error", Status: http.StatusInternalServerError,
-		Detail: "internal error",
+		Detail: "Internal error: nothing was acknowledged.",
 	}
 )
 
@@ -100,13 +101,14 @@ var table = []row{
 	{target: webhook.ErrMalformed, problem: malformed},
 	{target: object.ErrNoID, problem: query},
 
+	{target: operation.ErrRefused, problem: refused, fill: standing},
 	{target: inbox.ErrStale, problem: refused},
 	{target: config.ErrChanged, problem: refused},
 }
 
 // Of says what an error means to a caller. An error that the table does not know is an internal one:
-// its text stays inside, and the reference, under which the caller logs it, goes out. An empty
-// reference is left out. Of(nil, …) is an internal error too: there was nothing to tell.
+// its text stays inside, and the reference, under which the caller logs it, goes out. A reference that
+// is empty or no plain id is left out. Of(nil, …) is an internal error too: there was nothing to tell.
 func Of(err error, reference string) Problem {
 	for _, r := range table {
 		if !errors.Is(err, r.target) {
@@ -119,12 +121,15 @@ func Of(err error, reference string) Problem {
 		return p
 	}
 	p := internal
-	if reference != "" {
-		p.Detail += ", reference " + reference
+	if plain.MatchString(reference) {
+		p.Detail += " The operator finds the cause in the log under the reference " + reference + "."
 		p.Instance = "urn:engang:reference:" + reference
 	}
 	return p
 }
+
+// plain is what a request id looks like, and nothing that a caller could have us repeat.
+var plain = regexp.MustCompile(`^[A-Za-z0-9=+/_.-]{1,128}$`)
 
 func allow(p *Problem, err error) {
 	if e, ok := errors.AsType[*MethodError](err); ok {
@@ -135,5 +140,11 @@ func allow(p *Problem, err error) {
 func parameter(p *Problem, err error) {
 	if e, ok := errors.AsType[*QueryError](err); ok {
 		p.Detail = fmt.Sprintf("The parameter %s is not usable: %s is expected. Nothing was done.", e.Parameter, e.Want)
+	}
+}
+
+func standing(p *Problem, err error) {
+	if e, ok := errors.AsType[*operation.RefusedError](err); ok && e.Stored.State != "" {
+		p.Detail = fmt.Sprintf("The operation is %s, this act needs it otherwise, and nothing was done. Look at it again before deciding.", e.Stored.State)
 	}
 }

@@ -18,7 +18,7 @@ const maxName = 255
 type reading struct {
 	Request
 	doc      any // the decoded body
-	eventTyp string
+	typ      string
 	received time.Time
 	versions bool // the row's own version is in the body
 }
@@ -49,7 +49,7 @@ func (s Scheme) Identify(req Request, doc any, rule Rule, received time.Time) (F
 		return Fact{}, err
 	}
 	_, versions := textAt(doc, s.version)
-	r := reading{Request: req, doc: doc, eventTyp: text, received: received, versions: versions}
+	r := reading{Request: req, doc: doc, typ: text, received: received, versions: versions}
 	fact := Fact{Type: text, Key: s.eventKey(r), Digest: s.digest(r)}
 	if fact.Key == "" {
 		return Fact{}, fmt.Errorf("read key of %s delivery: %w", s.name, ErrMalformed)
@@ -96,7 +96,7 @@ func (s Scheme) object(r reading, rule Rule) (kind, id, flaw string) {
 		at = *rule.ID
 	}
 	switch {
-	case kind == "" && rule.ID == nil:
+	case kind == "" || at.String() == "":
 		return "", "", "neither the provider nor the endpoint's configuration says what object the event is about"
 	case !kindShape.MatchString(kind):
 		return "", "", "the kind of object is not usable"
@@ -223,13 +223,13 @@ func first(fields ...field) field {
 
 // upToFirstDot is the beginning of the event type: "product" of "product.updated".
 func upToFirstDot(r reading) string {
-	before, _, _ := strings.Cut(r.eventTyp, ".")
+	before, _, _ := strings.Cut(r.typ, ".")
 	return before
 }
 
 // upToLastDot is the event type without what happened: "fine_tuning.job" of "fine_tuning.job.failed".
 func upToLastDot(r reading) string {
-	return r.eventTyp[:max(strings.LastIndexByte(r.eventTyp, '.'), 0)]
+	return r.typ[:max(strings.LastIndexByte(r.typ, '.'), 0)]
 }
 
 // rawDigest hashes the bytes as sent.
@@ -249,7 +249,7 @@ func valueDigest(r reading) string {
 // body without a version of its own takes the day in, else the second deletion of an object that came
 // back would be a repeat for ever.
 func typeAndBody(r reading) string {
-	key := r.eventTyp + "#" + document.Digest(r.Body)
+	key := r.typ + "#" + document.Digest(r.Body)
 	if !r.versions {
 		key += "#" + r.received.UTC().Format(time.DateOnly)
 	}

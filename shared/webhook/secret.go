@@ -13,7 +13,7 @@ import (
 // template until somebody fills it in are no secrets: whoever guesses them could sign.
 func (s Scheme) usable(secret secrets.Value) (key, bool) {
 	raw := secret.Reveal()
-	if len(bytes.TrimSpace(raw)) == 0 || placeholder(string(raw)) {
+	if placeholder(string(raw)) {
 		return key{}, false
 	}
 	return s.key(raw)
@@ -33,13 +33,14 @@ var unresolved = regexp.MustCompile(`^(<[A-Za-z _-]+>|\$\{?[A-Za-z_]+\}?|\{\{ ?[
 
 var prefixes = []string{"whsec_", "whpk_", "whsk_"}
 
+// placeholder tells whether a text stands where a secret should stand, or nothing does.
 func placeholder(text string) bool {
 	text = strings.TrimSpace(text)
 	for _, p := range prefixes {
 		text = strings.TrimPrefix(text, p)
 	}
 	if text == "" || strings.Trim(text, text[:1]) == "" || unresolved.MatchString(text) {
-		return true // nothing behind the prefix, or one character over and over
+		return true // nothing, nothing behind the prefix, or one character over and over
 	}
 	plain := strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(strings.ToLower(text))
 	return slices.Contains(placeholders, plain)

@@ -122,6 +122,9 @@ func standardProof(r Request) (proof, error) {
 	}
 	p.at = wholeSeconds(p.stamp)
 	for text := range strings.SplitSeq(list, " ") {
+		if strings.Count(text, ",") > 1 { // two headers that a gateway has joined
+			return proof{}, unreadable(standardSignatures)
+		}
 		if s, ok := standardSignature(text); ok {
 			p.signatures = append(p.signatures, s)
 		}

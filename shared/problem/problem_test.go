@@ -1,0 +1,182 @@
+package problem_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"engang/shared/config"
+	"engang/shared/document"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/problem"
+	"engang/shared/secrets"
+	"engang/shared/webhook"
+)
+
+// known is every error that has a place in the table.
+var known = []struct {
+	err    error
+	status int
+	title  string
+}{
+	{problem.ErrUnavailable, 503, "Temporarily unavailable"},
+	{webhook.ErrSecret, 503, "Temporarily unavailable"},
+	{secrets.ErrUnusable, 503, "Temporarily unavailable"},
+	{context.DeadlineExceeded, 503, "Temporarily unavailable"},
+	{context.Canceled, 503, "Temporarily unavailable"},
+	{webhook.ErrSignature, 401, "Not verified"},
+	{webhook.ErrTimestamp, 401, "Not verified"},
+	{webhook.ErrSource, 401, "Not verified"},
+	{problem.ErrRoute, 404, "No such address"},
+	{config.ErrUnknown, 404, "Not configured"},
+	{inbox.ErrNotFound, 404, "Not found"},
+	{operation.ErrNotFound, 404, "Not found"},
+	{problem.ErrMethod, 405, "Method not allowed"},
+	{problem.ErrTooLarge, 413, "Body too large"},
+	{problem.ErrQuery, 400, "Unusable parameter"},
+	{object.ErrNoID, 400, "Unusable parameter"},
+	{problem.ErrMalformed, 400, "Malformed"},
+	{document.ErrMalformed, 400, "Malformed"},
+	{webhook.ErrMalformed, 400, "Malformed"},
+	{operation.ErrRefused, 409, "Refused by its state"},
+	{&operation.RefusedError{Stored: operation.Operation{State: operation.Running, Output: []byte("CANARY")}}, 409, "Refused by its state"},
+	{&operation.RefusedError{}, 409, "Refused by its state"},
+	{inbox.ErrStale, 409, "Refused by its state"},
+	{config.ErrChanged, 409, "Refused by its state"},
+}
+
+func TestEveryKnownErrorHasItsAnswer(t *testing.T) {
+	for _, k := range known {
+		for _, err := range []error{k.err, fmt.Errorf("read CANARY: %w", k.err), errors.Join(errors.New("CANARY"), k.err)} {
+			p := problem.Of(err, "req-1")
+			if p.Status != k.status || p.Title != k.title {
+				t.Errorf("%v: %d %s", err, p.Status, p.Title)
+			}
+			if p.Instance != "" || strings.Contains(string(p.JSON()), "CANARY") {
+				t.Errorf("%v: says too much: %s", err, p.JSON())
+			}
+			if !strings.HasPrefix(p.Type, "urn:engang:problem:") || len(p.Detail) < 40 || !strings.HasSuffix(p.Detail, ".") {
+				t.Errorf("%v: says too little: %s", err, p.JSON())
+			}
+			if retry := p.Header().Get("Retry-After"); (p.Status == 503) != (retry != "") {
+				t.Errorf("%v: Retry-After %q with status %d", err, retry, p.Status)
+			}
+		}
+	}
+}
+
+// Whoever tries signatures learns nothing from the answers: they are the same to the byte.
+func TestNoAnswerTellsWhichPartFailed(t *testing.T) {
+	want := problem.Of(fmt.Errorf("verify: %w", webhook.ErrSignature), "a")
+	for _, err := range []error{webhook.ErrTimestamp, webhook.ErrSource, errors.Join(webhook.ErrSource, webhook.ErrTimestamp)} {
+		got := problem.Of(err, "b")
+		if diff := cmp.Diff(string(want.JSON()), string(got.JSON())); diff != "" {
+			t.Errorf("%v: %s", err, diff)
+		}
+		if diff := cmp.Diff(want.Header(), got.Header()); diff != "" {
+			t.Errorf("%v: %s", err, diff)
+		}
+	}
+	// Nor does an endpoint without a secret differ from a store that is down.
+	if diff := cmp.Diff(problem.Of(problem.ErrUnavailable, ""), problem.Of(webhook.ErrSecret, "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatIsTemporaryNeverLooksFinal(t *testing.T) {
+	for _, k := range known {
+		for _, down := range []error{problem.ErrUnavailable, context.DeadlineExceeded, webhook.ErrSecret} {
+			for _, err := range []error{errors.Join(k.err, down), fmt.Errorf("%w: %w", k.err, down)} {
+				if p := problem.Of(err, ""); p.Status != 503 {
+					t.Errorf("%v: %d", err, p.Status)
+				}
+			}
+		}
+	}
+}
+
+func TestWhatIsUnknownStaysInside(t *testing.T) {
+	for _, err := range []error{errors.New("ResourceNotFoundException: table engang CANARY"), nil} {
+		p := problem.Of(err, "6f1c")
+		want := problem.Problem{
+			Type: "urn:engang:problem:internal", Title: "Internal error", Status: 500,
+			Detail:   "Internal error: nothing was acknowledged. The operator finds the cause in the log under the reference 6f1c.",
+			Instance: "urn:engang:reference:6f1c",
+		}
+		if diff := cmp.Diff(want, p); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if p := problem.Of(errors.New("x"), ""); p.Instance != "" || strings.Contains(p.Detail, "reference") {
+		t.Errorf("without a reference: %+v", p)
+	}
+	// A reference that is no plain id, as a caller's own header could be, is not handed back.
+	for _, odd := range []string{"a b", `"><script>`, "a\r\nb", strings.Repeat("x", 129), "å"} {
+		if p := problem.Of(errors.New("x"), odd); p.Instance != "" || strings.Contains(string(p.JSON()), odd) {
+			t.Errorf("reference %q: %s", odd, p.JSON())
+		}
+	}
+}
+
+func TestErrorsThatKnowMore(t *testing.T) {
+	method := problem.Of(fmt.Errorf("receive: %w", &problem.MethodError{Allow: []string{"POST", "GET"}}), "")
+	if method.Status != 405 || method.Header().Get("Allow") != "POST, GET" {
+		t.Errorf("%d, Allow %q", method.Status, method.Header().Get("Allow"))
+	}
+	query := problem.Of(fmt.Errorf("list events: %w", &problem.QueryError{Parameter: "limit", Want: "a whole number from 1 to 200"}), "")
+	if query.Status != 400 || query.Detail != "The parameter limit is not usable: a whole number from 1 to 200 is expected. Nothing was done." {
+		t.Errorf("%d, %s", query.Status, query.Detail)
+	}
+	if (&problem.MethodError{Allow: []string{"POST"}}).Error() != "method not allowed, only POST" || (&problem.QueryError{Parameter: "limit", Want: "a number"}).Error() != "unusable parameter limit: want a number" {
+		t.Error("texts for the log")
+	}
+	state := problem.Of(&operation.RefusedError{Stored: operation.Operation{State: operation.Completed}}, "")
+	if state.Status != 409 || !strings.HasPrefix(state.Detail, "The operation is completed, ") {
+		t.Errorf("%d, %s", state.Status, state.Detail)
+	}
+	// What one error added must not stay for the next.
+	if p := problem.Of(problem.ErrMethod, ""); p.Allow != nil {
+		t.Errorf("Allow of an earlier error: %v", p.Allow)
+	}
+	if p := problem.Of(problem.ErrQuery, ""); strings.Contains(p.Detail, "limit") {
+		t.Errorf("detail of an earlier error: %s", p.Detail)
+	}
+}
+
+func TestDocumentAndHeader(t *testing.T) {
+	p := problem.Of(webhook.ErrSignature, "")
+	var members map[string]any
+	if err := json.Unmarshal(p.JSON(), &members); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"type": "urn:engang:problem:not-verified", "title": "Not verified", "status": 401.0, "detail": p.Detail}
+	if diff := cmp.Diff(want, members); diff != "" {
+		t.Error(diff)
+	}
+	if h := p.Header(); h.Get("Content-Type") != "application/problem+json" || h.Get("Cache-Control") != "no-store" || len(h) != 2 {
+		t.Errorf("header %v", h)
+	}
+	if got := problem.Of(problem.ErrUnavailable, "").Header().Get("Retry-After"); got != "5" {
+		t.Errorf("Retry-After %q", got)
+	}
+	if got := (problem.Problem{Status: 503, RetryAfter: 1}).Header().Get("Retry-After"); got != "1" {
+		t.Errorf("a wait below a second is rounded to %q", got)
+	}
+}
+
+func ExampleOf() {
+	err := fmt.Errorf("verify woocommerce delivery: none of 2 keys made one of 1 signatures: %w", webhook.ErrSignature)
+	p := problem.Of(err, "1f0c8f2e")
+	fmt.Println(p.Status, p.Header().Get("Content-Type"))
+	fmt.Println(p.Title, p.Type)
+	// Output:
+	// 401 application/problem+json
+	// Not verified urn:engang:problem:not-verified
+}
