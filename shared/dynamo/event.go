@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"engang/shared/inbox"
@@ -153,7 +154,7 @@ func stale(act string, err error) error {
 // repeats, and the other facts that came under its key. It returns [inbox.ErrNotFound] if there is no
 // such event.
 func (t *Table) Deliveries(ctx context.Context, id inbox.EventID) (ev inbox.Event, seen inbox.Seen, conflicts []inbox.Conflict, err error) {
-	items, err := t.collection(ctx, "query event", eventPrefix+string(id))
+	items, err := t.collection(ctx, "read event", eventPrefix+string(id))
 	if err != nil {
 		return ev, seen, nil, fmt.Errorf("read deliveries of event %s: %w", id, err)
 	}
@@ -166,8 +167,8 @@ func (t *Table) Deliveries(ctx context.Context, id inbox.EventID) (ev inbox.Even
 			ev, r.err = readEvent(it)
 		case sk == seenSort:
 			seen = inbox.Seen{Count: int(r.number("num")), FirstAt: r.millis("first"), LastAt: r.millis("last")}
-		default:
-			conflicts = append(conflicts, inbox.Conflict{Event: id, Digest: sk[len(conflictPrefix):], At: r.millis("at"), DeliveryID: r.text("did")})
+		case strings.HasPrefix(sk, conflictPrefix):
+			conflicts = append(conflicts, inbox.Conflict{Event: id, Digest: strings.TrimPrefix(sk, conflictPrefix), At: r.millis("at"), DeliveryID: r.text("did")})
 		}
 		if r.err != nil {
 			return ev, seen, nil, fmt.Errorf("read deliveries of event %s: %w", id, r.err)

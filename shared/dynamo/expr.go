@@ -44,7 +44,7 @@ var (
 
 	// W11: one reconciler of several gets to send. Refused: settled meanwhile, or another reconciler.
 	pushSend = write("W11 push send", "SET #od = :next ADD #try :one", "#st = :received AND #od = :seen",
-		state(":received", inbox.Received))
+		moves("", inbox.Push), state(":received", inbox.Received))
 
 	// W12: sent too often without a sign of life. Refused as W11, or not sent that often.
 	parkUnsent = write("W12 park unsent", "SET #st = :parked, #why = :reason, #oq = :review, #od = :when", "#st = :received AND #od = :seen AND #try >= :limit",
@@ -64,7 +64,7 @@ var (
 
 	// W22: the worker postpones the event through the open index. Refused: settled or reopened meanwhile.
 	pushDue = write("W22 push due", "SET #od = :next, #try = :zero", live,
-		state(":received", inbox.Received))
+		moves("", inbox.Push), state(":received", inbox.Received))
 )
 
 // The writes to an operation and beside it.

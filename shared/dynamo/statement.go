@@ -46,10 +46,13 @@ func write(call, update, when string, options ...option) statement {
 	return s
 }
 
-// moves says which transition the statement makes, and which placeholder is the state that it leads to.
+// moves says which transition the statement makes, and which placeholder is the state that it leads to;
+// empty where the state stays as it is.
 func moves[S ~string](placeholder string, t lifecycle.Transition[S]) option {
 	return func(s *statement) {
-		s.states[placeholder] = str(t.To)
+		if placeholder != "" {
+			s.states[placeholder] = str(t.To)
+		}
 		s.move.name, s.move.to = t.Name, string(t.To)
 		for _, from := range t.From {
 			s.move.from = append(s.move.from, string(from))

@@ -98,6 +98,12 @@ func Engine(t *testing.T, test func(t *testing.T, db DB)) {
 	}
 }
 
+// Fresh makes another new empty table on the same engine.
+func (db DB) Fresh(t testing.TB) DB {
+	t.Helper()
+	return place{db.Engine, db.Endpoint}.table(t)
+}
+
 // Embedded makes a new empty table on the embedded engine, for tests of what stands above the table.
 func Embedded(t testing.TB) DB {
 	t.Helper()
