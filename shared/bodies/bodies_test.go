@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/google/go-cmp/cmp"
 	"github.com/sivchari/kumo"
 
 	"engang/shared/bodies"
@@ -19,8 +20,6 @@ import (
 )
 
 func TestPackedBodiesComeBackByteForByte(t *testing.T) {
-	noise := make([]byte, 70_000)
-	rand.Read(noise)
 	for _, tc := range []struct {
 		name string
 		raw  []byte
@@ -29,7 +28,7 @@ func TestPackedBodiesComeBackByteForByte(t *testing.T) {
 		{"one byte", []byte("x")},
 		{"escapes as WooCommerce writes them", []byte(`{"name":"Mug \/ \u00c5"}`)},
 		{"a large body that packs well", []byte(strings.Repeat(`{"a":1},`, 500_000))},
-		{"bytes that do not pack", noise},
+		{"bytes that do not pack", noise(70_000)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			packed := bodies.Pack(tc.raw)
@@ -111,45 +110,81 @@ func engine(t *testing.T) *bodies.Bucket {
 	return bodies.Open(cfg, name)
 }
 
-func TestBucketKeepsBodies(t *testing.T) {
+const event inbox.EventID = "evt_abcdefghijklmnop"
+
+func noise(n int) []byte {
+	b := make([]byte, n)
+	rand.Read(b)
+	return b
+}
+
+func TestKeptBodiesAreReadBack(t *testing.T) {
 	b := engine(t)
-	raw := make([]byte, 40_000)
-	rand.Read(raw)
-	key := bodies.Key("evt_abcdefghijklmnop", raw)
-	for range 2 { // a repeat of the same delivery puts it again
-		if err := b.Put(t.Context(), key, bodies.Pack(raw)); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, tc := range []struct {
-		name string
-		body inbox.Body
+		name   string
+		raw    []byte
+		inline bool
 	}{
-		{"from the bucket", inbox.Body{Key: key, Bytes: len(raw)}},
-		{"from the event itself", inbox.Body{Packed: bodies.Pack(raw), Bytes: len(raw)}},
+		{"small, beside the event", []byte(`{"id":794}`), true},
+		{"large that packs small, beside the event", []byte(strings.Repeat(`{"id":794},`, 10_000)), true},
+		{"just under the limit, beside the event", noise(bodies.MaxInline - 28), true},
+		{"over the limit once packed, in the bucket", noise(bodies.MaxInline + 1), false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := b.Read(t.Context(), tc.body)
-			if err != nil || !bytes.Equal(got, raw) {
-				t.Fatalf("Read = %d bytes, %v", len(got), err)
+			first, err := b.Keep(t.Context(), event, tc.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (first.Key == "") != tc.inline || (len(first.Packed) > 0) != tc.inline || len(first.Packed) > bodies.MaxInline {
+				t.Errorf("kept %d bytes beside the event, key %q", len(first.Packed), first.Key)
+			}
+			again, err := b.Keep(t.Context(), event, tc.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(first, again); diff != "" {
+				t.Errorf("kept again (-first +again):\n%s", diff)
+			}
+			got, err := b.Read(t.Context(), first)
+			if err != nil || !bytes.Equal(got, tc.raw) {
+				t.Fatalf("Read = %d bytes, %v; want %d", len(got), err, len(tc.raw))
 			}
 		})
-	}
-	if got, err := b.Read(t.Context(), inbox.Body{Key: "raw/evt_abcdefghijklmnop/none", Bytes: 1}); err == nil {
-		t.Errorf("an absent body was read: %d bytes", len(got))
 	}
 }
 
 // A conflicting delivery has the first one's event id: it must not replace the bytes that are worked on.
-func TestKeysOfOneEventDifferByContent(t *testing.T) {
-	first, second := bodies.Key("evt_abcdefghijklmnop", []byte("a")), bodies.Key("evt_abcdefghijklmnop", []byte("b"))
-	if first == second {
-		t.Errorf("both bodies go to %s", first)
+func TestAConflictingBodyReplacesNothing(t *testing.T) {
+	b := engine(t)
+	raw := noise(40_000)
+	first, err := b.Keep(t.Context(), event, raw)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, key := range []string{first, second} {
-		if !strings.HasPrefix(key, "raw/evt_abcdefghijklmnop/") {
+	second, err := b.Keep(t.Context(), event, noise(40_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{first.Key, second.Key} {
+		if !strings.HasPrefix(key, "raw/"+string(event)+"/") { // erasure lists what is below the event
 			t.Errorf("%s is not found below the event", key)
 		}
+	}
+	if got, err := b.Read(t.Context(), first); err != nil || !bytes.Equal(got, raw) {
+		t.Errorf("the first body is lost: %d bytes, %v", len(got), err)
+	}
+}
+
+func TestBucketThatDoesNotHaveIt(t *testing.T) {
+	b := engine(t)
+	if got, err := b.Read(t.Context(), inbox.Body{Key: "raw/" + string(event) + "/none", Bytes: 1}); err == nil {
+		t.Errorf("an absent body was read: %d bytes", len(got))
+	}
+	gone := bodies.Open(aws.Config{Region: "eu-north-1", BaseEndpoint: aws.String("http://127.0.0.1:1"),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Retryer:     func() aws.Retryer { return aws.NopRetryer{} }}, "none")
+	if _, err := gone.Keep(t.Context(), event, noise(40_000)); err == nil || !strings.HasPrefix(err.Error(), "put body raw/") {
+		t.Errorf("Keep = %v", err)
 	}
 }
 

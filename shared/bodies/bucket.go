@@ -31,15 +31,15 @@ func Open(cfg aws.Config, bucket string) *Bucket {
 	return &Bucket{client: client, name: bucket}
 }
 
-// Key is where a body of the event is kept: below "raw/", by event, so that all of an event's bodies
-// are found, and by content, so that a conflicting delivery never replaces the first one's bytes.
-func Key(event inbox.EventID, raw []byte) string {
-	return "raw/" + string(event) + "/" + document.Digest(raw)
-}
-
-// Put stores a packed body. Storing the same one again changes nothing. A crash before the event is put
-// leaves a body that nothing names, which the bucket's lifecycle rule removes.
-func (b *Bucket) Put(ctx context.Context, key string, packed []byte) error {
+// Keep makes a body ready to be stored with its event: packed beside it, or, over [MaxInline], put into
+// the bucket first and named by its key. Keeping the same one again changes nothing. A crash before the
+// event is stored leaves a body that nothing names, which the bucket's lifecycle rule removes.
+func (b *Bucket) Keep(ctx context.Context, event inbox.EventID, raw []byte) (inbox.Body, error) {
+	packed := Pack(raw)
+	if len(packed) <= MaxInline {
+		return inbox.Body{Packed: packed, Bytes: len(raw)}, nil
+	}
+	key := keyOf(event, raw)
 	_, err := b.client.PutObject(telemetry.WithCall(ctx, "put body"), &s3.PutObjectInput{
 		Bucket:      &b.name,
 		Key:         &key,
@@ -47,9 +47,15 @@ func (b *Bucket) Put(ctx context.Context, key string, packed []byte) error {
 		ContentType: aws.String("application/gzip"),
 	})
 	if err != nil {
-		return fmt.Errorf("put body %s: %w", key, err)
+		return inbox.Body{}, fmt.Errorf("put body %s: %w", key, err)
 	}
-	return nil
+	return inbox.Body{Key: key, Bytes: len(raw)}, nil
+}
+
+// keyOf is where a body is: by event, so that all of an event's bodies are found, and by content, so
+// that a conflicting delivery, which has the same event id, never replaces the first one's bytes.
+func keyOf(event inbox.EventID, raw []byte) string {
+	return "raw/" + string(event) + "/" + document.Digest(raw)
 }
 
 // Read returns the exact bytes of a body, from the event itself or from the bucket.
