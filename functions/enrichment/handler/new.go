@@ -86,7 +86,7 @@ func (s Settings) Validate() error {
 // New wires the function. Nothing is called yet.
 func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table := dynamo.Open(cfg, s.Table)
-	keys := secrets.NewCache(parameters.Open(cfg, s.SecretPath), s.SecretTTL, time.Now)
+	keys := secrets.NewCache(parameters.Open(cfg, s.SecretPath), s.SecretTTL, time.Now).Log(log)
 	worker := enrich.New(enrich.Deps{
 		Store:   table,
 		Recipes: config.NewCache(table, s.ConfigTTL, time.Now),
