@@ -1,0 +1,206 @@
+package handler_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/smithy-go"
+	"github.com/google/go-cmp/cmp"
+
+	"engang/functions/console/handler"
+	"engang/shared/config"
+	"engang/shared/control"
+	"engang/shared/inbox"
+	"engang/shared/object"
+)
+
+var shop = object.Scope{Tenant: "shop", Environment: "test"}
+
+// desk notes what it was asked, and answers with an error if it has one.
+type desk struct {
+	asked string
+	err   error
+}
+
+func (d *desk) note(format string, args ...any) error {
+	d.asked = fmt.Sprintf(format, args...)
+	return d.err
+}
+
+func (d *desk) Scope(_ context.Context, named object.Scope, endpoint string) (object.Scope, error) {
+	if named == (object.Scope{}) {
+		return shop, nil
+	}
+	return named, nil
+}
+
+func (d *desk) Events(_ context.Context, s object.Scope, f control.EventFilter, span control.Span) (control.List[control.Event], error) {
+	return control.List[control.Event]{Items: []control.Event{}}, d.note("events %s %+v %s %s %s %d", s, f, stamp(span.Since), stamp(span.Until), span.After, span.Limit)
+}
+
+func (d *desk) Operations(_ context.Context, s object.Scope, f control.OperationFilter, span control.Span) (control.List[control.Operation], error) {
+	return control.List[control.Operation]{Items: []control.Operation{}}, d.note("operations %s %+v %d", s, f, span.Limit)
+}
+
+func (d *desk) Show(_ context.Context, s object.Scope, id string, since time.Time) (control.Any, error) {
+	return control.Any{Event: &control.Event{Kind: "event", ID: id}}, d.note("show %s %s %s", s, id, stamp(since))
+}
+
+func (d *desk) Find(_ context.Context, s object.Scope, endpoint, id string, _ time.Time) (control.Any, error) {
+	return control.Any{}, d.note("find %s %s %s", s, endpoint, id)
+}
+
+func (d *desk) Endpoint(_ context.Context, name string) (control.Endpoint, error) {
+	return control.Endpoint{Name: name}, d.note("endpoint %s", name)
+}
+
+func (d *desk) Reveal(_ context.Context, s object.Scope, l control.Look) (control.Content, error) {
+	return control.Content{ID: l.ID}, d.note("reveal %s %+v", s, l)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Format(time.RFC3339)
+}
+
+func request(method, path, query, body string) events.APIGatewayV2HTTPRequest {
+	e := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body}
+	e.RequestContext.HTTP.Method, e.RequestContext.RequestID = method, "req-1"
+	e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{IAM: &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{UserARN: "arn:ann"}}
+	return e
+}
+
+func answer(t *testing.T, d *desk, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, string) {
+	t.Helper()
+	var log bytes.Buffer
+	out, err := handler.Over(d, "v1", slog.New(slog.NewTextHandler(&log, nil))).Handle(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, log.String()
+}
+
+func TestCallsReachTheUseCaseAsTheyAreMeant(t *testing.T) {
+	for _, c := range []struct{ method, path, query, body, asked string }{
+		{"GET", "/api/events", "", "", "events shop/test {Endpoint: Type: Object: State: EventID: Duplicates:false} - -  0"},
+		{"GET", "/api/events", "tenant=a&environment=b&endpoint=e&type=t&object=product%3A7&state=parked&event_id=x%26y&duplicates=true&since=2026-11-01T00:00:00Z&until=2026-11-02T00:00:00Z&after=c&limit=7", "",
+			"events a/b {Endpoint:e Type:t Object:product:7 State:parked EventID:x&y Duplicates:true} 2026-11-01T00:00:00Z 2026-11-02T00:00:00Z c 7"},
+		{"GET", "/api/operations", "recipe=r&state=s&category=unusable+output&object=o&limit=500", "", "operations shop/test {Recipe:r State:s Category:unusable output Object:o} 500"},
+		{"GET", "/api/show", "id=product%3A794%2Fproduct-card%403%2F9f&since=2026-11-01T00:00:00Z", "", "show shop/test product:794/product-card@3/9f 2026-11-01T00:00:00Z"},
+		{"GET", "/api/show", "endpoint=woo-shop&event_id=msg_1", "", "find shop/test woo-shop msg_1"},
+		{"GET", "/api/endpoints", "name=woo-shop", "", "endpoint woo-shop"},
+		{"POST", "/api/reveal", "", `{"id":"evt_1","reason":"why"}`, "reveal shop/test {ID:evt_1 By:arn:ann Reason:why}"},
+		{"GET", "/api/version", "", "", ""},
+	} {
+		d := &desk{}
+		out, _ := answer(t, d, request(c.method, c.path, c.query, c.body))
+		if out.StatusCode != http.StatusOK || d.asked != c.asked || out.Headers["Cache-Control"] != "no-store" || !json.Valid([]byte(out.Body)) {
+			t.Errorf("%s %s?%s: %d %s\nasked %s\nwant  %s", c.method, c.path, c.query, out.StatusCode, out.Body, d.asked, c.asked)
+		}
+	}
+}
+
+func TestABodyMayComeInBase64(t *testing.T) {
+	e := request("POST", "/api/reveal", "", base64.StdEncoding.EncodeToString([]byte(`{"id":"evt_1","reason":"why"}`)))
+	e.IsBase64Encoded = true
+	d := &desk{}
+	if out, _ := answer(t, d, e); out.StatusCode != http.StatusOK || !strings.HasPrefix(d.asked, "reveal") {
+		t.Errorf("%d %s", out.StatusCode, out.Body)
+	}
+}
+
+func TestRefusalsAreProblemDocuments(t *testing.T) {
+	outside := &smithy.OperationError{ServiceID: "DynamoDB", OperationName: "Query", Err: errors.New("dial")}
+	for _, c := range []struct {
+		name, method, path, query, body string
+		err                             error
+		status                          int
+		says                            string
+	}{
+		{"no such address", "GET", "/api/nothing", "", "", nil, 404, "no-such-address"},
+		{"another method", "POST", "/api/events", "", "", nil, 405, "method-not-allowed"},
+		{"a misspelt filter", "GET", "/api/events", "stat=parked", "", nil, 400, "bad-parameter"},
+		{"no time", "GET", "/api/events", "since=yesterday", "", nil, 400, "since"},
+		{"no number", "GET", "/api/events", "limit=501", "", nil, 400, "limit"},
+		{"no truth", "GET", "/api/events", "duplicates=maybe", "", nil, 400, "duplicates"},
+		{"a broken query", "GET", "/api/events", "a=%zz", "", nil, 400, "malformed"},
+		{"no JSON", "POST", "/api/reveal", "", "id=1", nil, 400, "malformed"},
+		{"too long", "POST", "/api/reveal", "", strings.Repeat(" ", handler.MaxCall+1), nil, 413, "too-large"},
+		{"no id", "GET", "/api/show", "id=x", "", object.ErrNoID, 400, "evt_"},
+		{"an ambiguous id", "GET", "/api/show", "id=x", "", control.ErrAmbiguous, 400, "longer beginning"},
+		{"a strange cursor", "GET", "/api/events", "after=x", "", control.ErrCursor, 400, "after"},
+		{"several tenants", "GET", "/api/events", "", "", control.ErrScope, 400, "tenant and environment"},
+		{"no reason", "POST", "/api/reveal", "", "{}", control.ErrReason, 400, "reason"},
+		{"no such event", "GET", "/api/show", "id=x", "", inbox.ErrNotFound, 404, "not-found"},
+		{"content that is gone", "POST", "/api/reveal", "", "{}", control.ErrGone, 404, "not-found"},
+		{"no such endpoint", "GET", "/api/endpoints", "name=x", "", config.ErrUnknown, 404, "not-configured"},
+		{"the store is down", "GET", "/api/show", "id=x", "", outside, 503, "unavailable"},
+		{"a bug", "GET", "/api/show", "id=x", "", errors.New("product 794 costs 12"), 500, "req-1"},
+	} {
+		out, log := answer(t, &desk{err: c.err}, request(c.method, c.path, c.query, c.body))
+		var p struct{ Status int }
+		if err := json.Unmarshal([]byte(out.Body), &p); err != nil || p.Status != c.status || out.StatusCode != c.status ||
+			out.Headers["Content-Type"] != "application/problem+json" || !strings.Contains(out.Body, c.says) {
+			t.Errorf("%s: %d %s", c.name, out.StatusCode, out.Body)
+		}
+		if strings.Contains(out.Body, "costs 12") || !strings.Contains(log, "req-1") {
+			t.Errorf("%s: answer %s, log %s", c.name, out.Body, log)
+		}
+	}
+}
+
+// The payloads under events/ are what `sam local invoke` gets: they must be calls that this function knows.
+func TestPayloadsAreCalls(t *testing.T) {
+	files, err := filepath.Glob("../../../events/console/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no payloads: %v", err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e events.APIGatewayV2HTTPRequest
+		if err := json.Unmarshal(raw, &e); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if out, _ := answer(t, &desk{}, e); out.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d %s", file, out.StatusCode, out.Body)
+		}
+	}
+}
+
+func TestSettingsReportEveryFault(t *testing.T) {
+	for _, name := range []string{"TABLE_NAME", "BODIES_BUCKET", "VERSION", "LOG_LEVEL"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("LOG_LEVEL", "LOUD")
+	_, err := handler.SettingsFromEnv()
+	for _, name := range []string{"TABLE_NAME", "BODIES_BUCKET", "LOG_LEVEL"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s is not named: %v", name, err)
+		}
+	}
+	t.Setenv("LOG_LEVEL", "WARN")
+	t.Setenv("TABLE_NAME", "t")
+	t.Setenv("BODIES_BUCKET", "b")
+	got, err := handler.SettingsFromEnv()
+	want := handler.Settings{Table: "t", Bodies: "b", Version: "dev", Level: slog.LevelWarn, ConfigTTL: 5 * time.Second}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+}
