@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,7 +12,7 @@ import (
 )
 
 // finished ends the lease of worker 100, claimed for event n at noon.
-func finished(t *testing.T, table *dynamo.Table, n int, do func(*dynamo.Table, context.Context, operation.Finish) error) {
+func finished(t *testing.T, table *dynamo.Table, n int, do finish) {
 	t.Helper()
 	if err := do(table, t.Context(), ending(claimed(t, table, asking(100, n, 0)), 100, operation.Transient)); err != nil {
 		t.Fatal(err)
@@ -151,7 +150,7 @@ func TestAFencedWorkerChangesNothing(t *testing.T) {
 		first := claimed(t, table, asking(1, 1, 0))
 		second := claimed(t, table, asking(2, 1, 200))
 		stored := snapshot(t, db)
-		writes := map[operation.State][]func(*dynamo.Table, context.Context, operation.Finish) error{
+		writes := map[operation.State][]finish{
 			operation.Completed: {(*dynamo.Table).Complete}, operation.Review: {(*dynamo.Table).Hold}, operation.Failed: {(*dynamo.Table).Fail},
 			operation.Pending: {(*dynamo.Table).Retry, (*dynamo.Table).Pause}, operation.Superseded: {(*dynamo.Table).Supersede},
 		}
@@ -209,7 +208,7 @@ func TestTokensOnlyGrow(t *testing.T) {
 		table := db.Open(nil)
 		received(t, table, 1)
 		last := int64(0)
-		for i, do := range []func(*dynamo.Table, context.Context, operation.Finish) error{
+		for i, do := range []finish{
 			(*dynamo.Table).Retry, (*dynamo.Table).Pause, (*dynamo.Table).Supersede, nil, (*dynamo.Table).Fail,
 		} {
 			c := asking(i, i+1, i*1000)

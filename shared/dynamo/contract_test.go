@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -98,7 +99,34 @@ func (c contract) run(t *testing.T, db dynamotest.DB) {
 				c.before(t, own, own.Open(nil))
 			}
 			cases[name](t, own)
+			indexed(t, snapshot(t, own))
 		})
+	}
+}
+
+// indexed checks that an item has both keys of an index or neither, that range keys are unique, and that
+// what is open or waits for a person is where it is looked for, and nothing else is.
+func indexed(t *testing.T, all map[string]map[string]types.AttributeValue) {
+	t.Helper()
+	unique := map[string]string{}
+	for name, it := range all {
+		for _, keys := range [][2]string{{"oq", "od"}, {"lq", "ld"}} {
+			hash, sort := text(it[keys[0]]), text(it[keys[1]])
+			if (hash == "") != (sort == "") {
+				t.Errorf("%s has %s %q and %s %q", name, keys[0], hash, keys[1], sort)
+			}
+			if other := unique[hash+sort]; hash != "" && other != "" {
+				t.Errorf("%s and %s have one place in the index", name, other)
+			}
+			unique[hash+sort] = name
+		}
+		shard, state := text(it["oq"]), text(it["st"])
+		switch isEvent := strings.HasSuffix(name, "/ EVENT"); {
+		case isEvent && (state == "received") != strings.HasPrefix(shard, "open#"):
+			t.Errorf("%s is %s and stands in %q", name, state, shard)
+		case !isEvent && state != "" && (state == "failed" || state == "review") != (shard == "review"):
+			t.Errorf("%s is %s and stands in %q", name, state, shard)
+		}
 	}
 }
 

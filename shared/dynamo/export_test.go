@@ -1,6 +1,14 @@
 package dynamo
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+)
 
 // A Statement is what tests look at of a statement.
 type Statement struct {
@@ -60,3 +68,34 @@ var (
 
 // ItemOverhead is what an update's values are taken to come on top of.
 const ItemOverhead = itemOverhead
+
+// KeyTexts is one key of each kind, as text.
+func KeyTexts(id inbox.EventID, k operation.Key, endpoint string, at time.Time) map[string]string {
+	joined := func(k key) string { return k.pk + " / " + k.sk }
+	return map[string]string{
+		"event": joined(eventKey(id)), "seen": joined(seenKey(id)), "conflict": joined(conflictKey(id, "d2")),
+		"operation": joined(operationKey(k)), "losing": joined(losingKey(k, "att_1")), "result": joined(resultKey(k.Scope, k.Object, k.Recipe)),
+		"address": joined(addressKey(endpoint)), "pointer": joined(pointerKey(k.Scope)), "audit": auditHash(k.Scope, at), "review": reviewStamp(at, k),
+		"version": joined(versionKey(ConfigVersion{Scope: k.Scope, Kind: "recipe", Name: k.Recipe.Name, Version: k.Recipe.Version})),
+	}
+}
+
+// ReadBack writes the key of an operation, or of its losing attempt, and reads it.
+func ReadBack(k operation.Key, attempt operation.AttemptID) (operation.Key, operation.AttemptID, error) {
+	written := operationKey(k)
+	if attempt != "" {
+		written = losingKey(k, attempt)
+	}
+	return readOperationKey(written.pk, written.sk)
+}
+
+// ReadOperationKey reads the key of an operation.
+func ReadOperationKey(pk, sk string) (operation.Key, error) {
+	k, _, err := readOperationKey(pk, sk)
+	return k, err
+}
+
+// Shards says in which shard of either index an event is.
+func Shards(s object.Scope, received time.Time, id inbox.EventID) (open, list string) {
+	return openHash(id), listHash(s, received, id)
+}

@@ -194,3 +194,6 @@ func open(ctx context.Context, t *testing.T, table *dynamo.Table, before time.Ti
 func placeholdersOf(expression string) []string {
 	return regexp.MustCompile(`[#:]\w+`).FindAllString(expression, -1)
 }
+
+// A finish is one of the writes that end a lease.
+type finish = func(*dynamo.Table, context.Context, operation.Finish) error

@@ -35,7 +35,12 @@ func num[N ~int | ~int64](v N) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(int64(v), 10)}
 }
 
-func raw(v []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: v} }
+func raw(v []byte) types.AttributeValue {
+	if v == nil {
+		v = []byte{} // nil would be no value at all
+	}
+	return &types.AttributeValueMemberB{Value: v}
+}
 
 func millis(t time.Time) types.AttributeValue { return num(t.UnixMilli()) }
 
@@ -107,7 +112,13 @@ func (r *reader) bytes(name string) []byte {
 	switch v := r.it[name].(type) {
 	case nil:
 	case *types.AttributeValueMemberB:
-		return v.Value
+		if len(v.Value) > 0 {
+			return v.Value
+		}
+	case *types.AttributeValueMemberS: // the embedded engine's way to return no bytes
+		if v.Value != "" {
+			return []byte(v.Value)
+		}
 	default:
 		r.fault(name, fmt.Errorf("a %T where bytes are expected", v))
 	}

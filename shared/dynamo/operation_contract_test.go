@@ -70,7 +70,7 @@ func claimContracts() []contract {
 }
 
 // finishes is the contract of one way to end a lease.
-func finishes(name, call string, outcome operation.Outcome, next operation.State, do func(*dynamo.Table, context.Context, operation.Finish) error,
+func finishes(name, call string, outcome operation.Outcome, next operation.State, do finish,
 	stands func(f operation.Finish) operation.Operation) contract {
 	first := operation.Lease{Key: work, Attempt: attemptID(100), Token: 1, Claims: 1, Begun: noon, Until: noon.Add(lease)}
 	refuse := func(change func(*operation.Lease)) func(context.Context, *dynamo.Table) error {
