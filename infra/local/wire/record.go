@@ -18,7 +18,8 @@ type Done struct {
 	Status     int     // 0: no answer
 	WriteUnits float64 // of the table and its indexes; only with a [Meter]
 	ReadUnits  float64
-	ItemBytes  int // size of the item that was written, as DynamoDB counts it; only with a [Meter]
+	Capacity   float64 // that the engine says was consumed; only with a [Meter] that asks
+	ItemBytes  int     // size of the item that was written, as DynamoDB counts it; only with a [Meter]
 }
 
 // A Record remembers the calls that were sent. Its zero value is ready; it is safe for concurrent use.

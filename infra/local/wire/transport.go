@@ -28,43 +28,33 @@ func New(base http.RoundTripper, judge Judge, record *Record, meter *Meter) *Wir
 	return &Wire{base: base, judge: judge, record: record, meter: meter}
 }
 
-// To is the transport for calls of one service: http.Client's Transport, and aws.Config's HTTPClient.
-func (w *Wire) To(service string) *Transport { return &Transport{wire: w, service: service} }
-
-// A Transport carries the calls to one service.
-type Transport struct {
-	wire    *Wire
-	service string
-}
-
-// Do sends a request, as aws.HTTPClient asks for. The service is told from the request.
-func (t *Transport) Do(r *http.Request) (*http.Response, error) { return t.RoundTrip(r) }
-
-// RoundTrip sends a request, unless it is judged otherwise.
-func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	call, invocation := t.describe(r)
+// RoundTrip sends a request, unless it is judged otherwise. It is the transport of the one client that
+// the functions call AWS and models with.
+func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	call, invocation := describe(r)
 	if invocation != nil && invocation.Killed() {
 		return nil, ErrKilled
 	}
-	if err := t.obey(t.wire.judge(call, Before), invocation); err != nil {
+	if err := obey(w.judge(call, Before), invocation); err != nil {
 		return nil, err
 	}
-	measured := t.wire.meter.before(call, r)
+	measured := w.meter.before(call, r)
 	begun := time.Now()
-	answer, err := t.wire.base.RoundTrip(r)
+	answer, err := w.base.RoundTrip(r)
+	var body []byte
 	if err == nil {
-		err = swallow(answer) // the judge speaks after the whole answer came, not after its first byte
+		body, err = swallow(answer) // the judge speaks after the whole answer came, not after its first byte
 	}
 	done := Done{Call: call, Operation: r.Header.Get("X-Amz-Target"), At: begun, Took: time.Since(begun)}
 	if err == nil {
 		done.Status = answer.StatusCode
-		measured.after(&done)
+		measured.after(&done, body)
 	}
-	t.wire.record.add(done)
+	w.record.add(done)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.obey(t.wire.judge(call, After), invocation); err != nil {
+	if err := obey(w.judge(call, After), invocation); err != nil {
 		return nil, err
 	}
 	if invocation != nil && invocation.Killed() { // by another call of the same process, while this one was under way
@@ -73,7 +63,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func (t *Transport) obey(v Verdict, i *Invocation) error {
+func obey(v Verdict, i *Invocation) error {
 	switch {
 	case v == Kill && i != nil:
 		i.Kill()
@@ -84,11 +74,8 @@ func (t *Transport) obey(v Verdict, i *Invocation) error {
 	return nil
 }
 
-func (t *Transport) describe(r *http.Request) (Call, *Invocation) {
-	call := Call{Name: telemetry.Call(r.Context()), Service: t.service, ID: r.Header.Get("Amz-Sdk-Invocation-Id"), Try: 1}
-	if call.Service == "" {
-		call.Service = service(r)
-	}
+func describe(r *http.Request) (Call, *Invocation) {
+	call := Call{Name: telemetry.Call(r.Context()), Service: service(r), ID: r.Header.Get("Amz-Sdk-Invocation-Id"), Try: 1}
 	for part := range strings.SplitSeq(r.Header.Get("Amz-Sdk-Request"), "; ") {
 		if n, ok := strings.CutPrefix(part, "attempt="); ok {
 			call.Try, _ = strconv.Atoi(n)
@@ -103,19 +90,20 @@ func (t *Transport) describe(r *http.Request) (Call, *Invocation) {
 
 // service tells an AWS request's service from its signature's scope: …/region/SERVICE/aws4_request.
 func service(r *http.Request) string {
-	parts := strings.Split(r.Header.Get("Authorization"), "/")
-	if len(parts) < 5 {
-		return ""
+	if a := r.Header.Get("Authorization"); strings.HasPrefix(a, "AWS4-") {
+		if parts := strings.Split(a, "/"); len(parts) > 4 {
+			return parts[3]
+		}
 	}
-	return parts[3]
+	return "model" // the only other service there is
 }
 
-func swallow(answer *http.Response) error {
+func swallow(answer *http.Response) ([]byte, error) {
 	body, err := io.ReadAll(answer.Body)
 	answer.Body.Close()
 	if err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return body, nil
 }

@@ -14,6 +14,8 @@ import (
 	"engang/shared/telemetry"
 )
 
+const signed = "AWS4-HMAC-SHA256 Credential=id/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=x"
+
 // rig is a server that counts what reaches it, and a wire to it.
 type rig struct {
 	served int
@@ -39,10 +41,10 @@ func (r *rig) call(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=id/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=x")
+	req.Header.Set("Authorization", signed)
 	req.Header.Set("Amz-Sdk-Invocation-Id", "call-1")
 	req.Header.Set("Amz-Sdk-Request", "attempt=2; max=3")
-	answer, err := r.wire.To("").RoundTrip(req)
+	answer, err := r.wire.RoundTrip(req)
 	if err != nil {
 		return "", err
 	}
@@ -155,7 +157,8 @@ func TestMeterFollowsTheBillingRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+c.action)
-			if _, err := w.To("dynamodb").RoundTrip(req); err != nil {
+			req.Header.Set("Authorization", signed)
+			if _, err := w.RoundTrip(req); err != nil {
 				t.Fatal(err)
 			}
 			got := record.Calls()[0]
@@ -163,5 +166,42 @@ func TestMeterFollowsTheBillingRules(t *testing.T) {
 				t.Errorf("%v write units, %v read units, sent %q", got.WriteUnits, got.ReadUnits, sent)
 			}
 		})
+	}
+}
+
+func TestAMeterMayAskTheEngine(t *testing.T) {
+	for _, c := range []struct {
+		answer string
+		want   float64
+	}{
+		{`{"ConsumedCapacity":{"CapacityUnits":3}}`, 3},
+		{`{"ConsumedCapacity":[{"CapacityUnits":3},{"CapacityUnits":1.5}]}`, 4.5},
+		{`{}`, 0},
+	} {
+		var sent struct {
+			ReturnConsumedCapacity string
+			Key                    map[string]any
+		}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+				t.Error(err)
+			}
+			io.WriteString(w, c.answer)
+		}))
+		defer server.Close()
+		var record wire.Record
+		w := wire.New(http.DefaultTransport, nil, &record, &wire.Meter{Ask: true, Item: func(string, map[string]json.RawMessage) map[string]json.RawMessage { return nil }})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(`{"Key":{"pk":{"S":"a"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Amz-Target", "DynamoDB_20120810.UpdateItem")
+		req.Header.Set("Authorization", signed)
+		if _, err := w.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+		if got := record.Calls()[0].Capacity; got != c.want || sent.ReturnConsumedCapacity != "TOTAL" || sent.Key["pk"] == nil {
+			t.Errorf("%s: %v, sent %+v", c.answer, got, sent)
+		}
 	}
 }

@@ -1,0 +1,211 @@
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"engang/infra/configfile"
+	"engang/shared/config"
+	"engang/shared/dynamo"
+	"engang/shared/parameters"
+	"engang/shared/secrets"
+)
+
+// look is how often the files are looked at.
+const look = 300 * time.Millisecond
+
+// startConfig applies the configuration files, and goes on applying them when they change.
+func (s *System) startConfig(ctx context.Context) error {
+	if len(s.o.ConfigFiles) == 0 {
+		s.o.ConfigFiles = []string{filepath.Join(filepath.Dir(s.o.TemplatePath), "infra", "local.yaml")}
+	}
+	seen := stamps(s.o.ConfigFiles)
+	set, err := configfile.Read(s.o.ConfigFiles...)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Apply(ctx, set); err != nil {
+		return err
+	}
+	if !s.o.Watch {
+		return nil
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.watch(ctx, seen)
+	}()
+	s.closers = append(s.closers, func(context.Context) error {
+		stop()
+		<-done
+		return nil
+	})
+	return nil
+}
+
+// watch applies the files when one was saved. What cannot be applied is told, and changes nothing.
+func (s *System) watch(ctx context.Context, seen string) {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := stamps(s.o.ConfigFiles)
+		if now == seen {
+			continue
+		}
+		seen = now
+		set, err := configfile.Read(s.o.ConfigFiles...)
+		if err == nil {
+			_, err = s.Apply(ctx, set)
+		}
+		if s.o.OnConfig != nil && ctx.Err() == nil {
+			s.o.OnConfig(err)
+		}
+	}
+}
+
+// stamps tells one state of the files from another.
+func stamps(files []string) string {
+	var b strings.Builder
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil {
+			fmt.Fprintf(&b, "%s %d %d\n", f, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return b.String()
+}
+
+// Apply makes a configuration live, as `engang apply` does, and at once: the functions start afresh.
+// References of secrets that lead nowhere get a local secret ([Secret]). While the stub runs, every
+// provider is called at its address.
+func (s *System) Apply(ctx context.Context, set config.Set) (config.Pointer, error) {
+	if s.o.ModelURL != "" {
+		providers := map[string]config.Provider{}
+		for name, p := range set.Common.Providers {
+			p.BaseURL = "" // the functions' own, which the template was given
+			providers[name] = p
+		}
+		set.Common.Providers = providers
+	}
+	if err := s.seed(ctx, set); err != nil {
+		return config.Pointer{}, err
+	}
+	p, err := config.Publish(ctx, publisher{dynamo.Open(s.direct(), s.stack.table)}, set, rand.Text)
+	if err != nil {
+		return config.Pointer{}, fmt.Errorf("apply configuration: %w", err)
+	}
+	s.Restart()
+	return p, nil
+}
+
+// publisher is the table as publishing sees it.
+type publisher struct{ *dynamo.Table }
+
+// PutVersion stores one version.
+func (p publisher) PutVersion(ctx context.Context, v config.Version) error {
+	return p.Table.PutVersion(ctx, dynamo.ConfigVersion(v))
+}
+
+// PutSecret stores a secret under its reference, in place of what was there, and makes it live at once.
+func (s *System) PutSecret(ctx context.Context, ref secrets.Ref, value string) error {
+	path, err := ref.Path()
+	if err != nil {
+		return err
+	}
+	vault, err := s.vault()
+	if err != nil {
+		return err
+	}
+	if err := vault.Put(ctx, path, secrets.NewValue(value)); err != nil {
+		return err
+	}
+	s.Restart()
+	return nil
+}
+
+// seed gives every reference a secret that has none yet.
+func (s *System) seed(ctx context.Context, set config.Set) error {
+	want := map[string]string{} // by path
+	for _, e := range set.Endpoints {
+		for _, ref := range e.Secrets {
+			path, err := ref.Path()
+			if err != nil {
+				return err
+			}
+			want[path] = Secret(e.Provider, ref)
+		}
+	}
+	for _, p := range set.Common.Providers {
+		path, err := p.APIKey.Path()
+		if err != nil {
+			return err
+		}
+		want[path] = "local"
+	}
+	vault, err := s.vault()
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for path := range want {
+		paths = append(paths, path)
+	}
+	stored, err := vault.Parameters(ctx, paths)
+	if err != nil {
+		return err
+	}
+	for path, value := range want {
+		_, there := stored[path]
+		if s.o.OpenAIKey != "" && strings.HasPrefix(path, "models/") {
+			value, there = s.o.OpenAIKey, false
+		}
+		if there {
+			continue
+		}
+		if err := vault.Put(ctx, path, secrets.NewValue(value)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *System) vault() (*parameters.Store, error) {
+	for _, id := range s.stack.template.OfType(functionType) {
+		if path, err := s.stack.template.Text(s.stack, id, "Environment", "Variables", "SECRET_PATH"); err == nil {
+			return parameters.Open(s.direct(), path), nil
+		}
+	}
+	return nil, fmt.Errorf("the template gives no function a SECRET_PATH")
+}
+
+// Secret is the secret that the local system seeds for a reference: the same on every machine, so that
+// it can be printed, and signed with from another terminal. It protects nothing.
+//
+// The first secret of woo-shop is "local-woo-secret"; senders whose secrets have a form of their own get
+// one of that form, made from the reference.
+func Secret(provider string, ref secrets.Ref) string {
+	path := strings.TrimPrefix(string(ref), "ssm:")
+	switch provider {
+	case "standard-webhooks", "openai":
+		sum := sha256.Sum256([]byte("engang local " + path))
+		return "whsec_" + base64.StdEncoding.EncodeToString(sum[:])
+	}
+	parts := strings.Split(path, "/")
+	name := strings.TrimSuffix(parts[1], "-shop")
+	if len(parts) > 2 && parts[2] != "1" {
+		name += "-" + parts[2]
+	}
+	return "local-" + name + "-secret"
+}

@@ -1,0 +1,191 @@
+// Package local is the whole system in one process: the HTTP front, the functions, the event source,
+// the schedule, an embedded engine for table, queues, bucket and parameters, and a model that costs
+// nothing. Names, keys, timeouts and the functions' environment come from template.yaml, so that what
+// runs here and what is deployed cannot drift apart.
+//
+// The functions are the deployed ones: they get JSON events and give JSON answers. Only their clock runs
+// faster ([Options].Speed), and their calls can be counted and broken on the way.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"engang/infra/local/cloudformation"
+	"engang/infra/local/faults"
+	"engang/infra/local/front"
+	"engang/infra/local/invoke"
+	"engang/infra/local/poller"
+	"engang/infra/local/wire"
+	"engang/infra/modelstub"
+)
+
+// Options say how a system is started. The zero value is what `engang local` starts, on a free port.
+type Options struct {
+	TemplatePath string   // empty: template.yaml of the working directory or above it
+	ConfigFiles  []string // empty: infra/local.yaml beside the template
+	Watch        bool     // apply the files again when they change
+	DataDir      string   // where the engine keeps its data; empty: in memory. See [ErrDataDir].
+	Port         int      // on 127.0.0.1; zero: a free one
+	Speed        float64  // divides lease, visibility, backoff, due ages, schedule; zero: 50 with the stub, 1 with a real model
+	NoThrottle   bool     // the front never answers 429
+
+	OpenAIKey string // a real model is called, and paid for, instead of the stub
+	ModelURL  string // where models are called instead of the stub; with OpenAIKey: instead of the configured address
+
+	DynamoDBURL string     // an engine for the table alone, in place of the embedded one
+	Faults      string     // that strike from the start: "worker:kill@after-claim,store:downx2"
+	Judge       wire.Judge // is asked about every call of every function, before the faults are
+	Meter       bool       // compute the write units of each call; for one flow at a time
+
+	Manual bool      // no event source and no schedule: [System.Work] and [System.Reconcile] step by hand
+	Log    io.Writer // the functions' log lines; nil: nowhere
+
+	OnExchange func(front.Exchange) // is told of each request that reached a function
+	OnBatch    func(poller.Batch)   // is told of each batch that was worked on
+	OnConfig   func(error)          // is told of each change of the files, and why it was not applied
+}
+
+// UsualSpeed is how much faster than deployed the system runs with the stub.
+const UsualSpeed = 50
+
+// ErrDataDir says that the engine does not keep its data in the folder that was asked for: it reads
+// its folder from KUMO_DATA_DIR when the program starts.
+var ErrDataDir = errors.New("KUMO_DATA_DIR is not set to the data folder")
+
+// A System runs until it is closed. Its methods are safe for concurrent use.
+type System struct {
+	o         Options
+	began     time.Time
+	stack     *stack
+	base      http.RoundTripper // to the engines, past the wire
+	wire      *wire.Wire
+	record    *wire.Record
+	faults    *faults.Controller
+	stub      *modelstub.Stub
+	gateway   *front.Gateway
+	functions map[string]*invoke.Function
+	sources   []*poller.Source
+	every     time.Duration // between two runs of the reconciler
+	server    *http.Server
+	url       string
+	ready     time.Duration
+	closers   []func(context.Context) error // run from the last to the first
+}
+
+// Start starts a system, and returns when it serves. On an error nothing is left running.
+func Start(ctx context.Context, o Options) (s *System, err error) {
+	s = &System{o: o, began: time.Now(), record: &wire.Record{}, functions: map[string]*invoke.Function{}}
+	defer func() {
+		if err != nil {
+			_ = s.Close(context.WithoutCancel(ctx))
+		}
+	}()
+	if s.o.Speed <= 0 {
+		s.o.Speed = UsualSpeed
+		if o.OpenAIKey != "" {
+			s.o.Speed = 1
+		}
+	}
+	if s.o.Log == nil {
+		s.o.Log = io.Discard
+	}
+	s.o.Log = &lines{to: s.o.Log}
+	if s.o.TemplatePath == "" {
+		if s.o.TemplatePath, err = cloudformation.Find("."); err != nil {
+			return s, err
+		}
+	}
+	for _, step := range []func(context.Context) error{s.startModel, s.startEngine, s.startFunctions, s.startConfig, s.startWork, s.startServer} {
+		if err := step(ctx); err != nil {
+			return s, err
+		}
+	}
+	s.ready = time.Since(s.began)
+	return s, nil
+}
+
+// URL is the address of the front, without a slash at its end.
+func (s *System) URL() string { return s.url }
+
+// Ready is how long the start took.
+func (s *System) Ready() time.Duration { return s.ready }
+
+// Speed is how much faster than deployed the system runs.
+func (s *System) Speed() float64 { return s.o.Speed }
+
+// TableName is the name of the table.
+func (s *System) TableName() string { return s.stack.table }
+
+// DynamoDB is a client past the wire: its calls are neither counted nor broken.
+func (s *System) DynamoDB() *dynamodb.Client { return s.stack.dynamodb }
+
+// SQS is a client past the wire.
+func (s *System) SQS() *sqs.Client { return s.stack.sqs }
+
+// QueueURL is the address of a queue by its id in the template: "WorkQueue", "WorkDeadLetterQueue".
+func (s *System) QueueURL(id string) string { return s.stack.queues[id] }
+
+// Stub is the model, or nil when another one is called.
+func (s *System) Stub() *modelstub.Stub { return s.stub }
+
+// Faults is what breaks the system on demand.
+func (s *System) Faults() *faults.Controller { return s.faults }
+
+// Record is what the functions called.
+func (s *System) Record() *wire.Record { return s.record }
+
+// Invoke runs one event of a function ("receiver") past front, queue and schedule. Its error is an
+// [*invoke.FunctionError].
+func (s *System) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
+	f, ok := s.functions[function]
+	if !ok {
+		return nil, fmt.Errorf("invoke %q: no such function", function)
+	}
+	return f.Invoke(ctx, event)
+}
+
+// Restart makes every later event meet a fresh execution environment, with empty caches.
+func (s *System) Restart() {
+	for _, f := range s.functions {
+		f.Restart()
+	}
+}
+
+// Work moves one batch from each queue to its function, and returns how many messages that were.
+func (s *System) Work(ctx context.Context) (int, error) {
+	sum := 0
+	for _, source := range s.sources {
+		n, err := source.Once(ctx)
+		sum += n
+		if err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+// Reconcile makes one sweep of the reconciler.
+func (s *System) Reconcile(ctx context.Context) error {
+	_, err := s.Invoke(ctx, "reconciler", []byte(`{"version":"0","source":"aws.scheduler","detail-type":"Scheduled Event","detail":{}}`))
+	return err
+}
+
+// Close drains the system: no new request and no new batch, those in work end. Data in memory is gone
+// then; data in a folder has been written.
+func (s *System) Close(ctx context.Context) error {
+	var faults []error
+	for _, close := range slices.Backward(s.closers) {
+		faults = append(faults, close(ctx))
+	}
+	s.closers = nil
+	return errors.Join(faults...)
+}

@@ -1,0 +1,153 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"engang/infra/local/faults"
+)
+
+// sourceClient receives and deletes messages for the event source, through the wire: its calls are
+// counted, and a test may break them; they belong to no invocation.
+func (s *System) sourceClient() *sqs.Client {
+	return sqs.NewFromConfig(s.awsConfig(&http.Client{Transport: s.wire}))
+}
+
+// startServer opens the front.
+func (s *System) startServer(context.Context) error {
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", s.o.Port))
+	if err != nil {
+		return fmt.Errorf("open the front: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/local/faults", s.serveFaults)
+	mux.Handle("/", s.gateway)
+	s.server = &http.Server{Handler: mux, MaxHeaderBytes: 1 << 16, ReadHeaderTimeout: 10 * time.Second} // above the gateway's own limit, which it checks itself
+	s.url = "http://" + listener.Addr().String()
+	go s.server.Serve(listener)
+	s.closers = append(s.closers, s.server.Shutdown)
+	return nil
+}
+
+// startWork starts event sources and schedule.
+func (s *System) startWork(ctx context.Context) error {
+	if s.o.Manual {
+		return nil
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	for _, source := range s.sources {
+		running.Go(func() { source.Run(ctx) })
+	}
+	running.Go(func() { s.schedule(ctx) })
+	s.closers = append(s.closers, func(context.Context) error {
+		stop()
+		running.Wait()
+		return nil
+	})
+	return nil
+}
+
+// drain waits for what is in work, also what was killed.
+func (s *System) drain(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		for _, f := range s.functions {
+			f.Wait()
+		}
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for what is in work: %w", ctx.Err())
+	}
+}
+
+// schedule runs the reconciler as its schedule says. What a sweep does not do, the next one does.
+func (s *System) schedule(ctx context.Context) {
+	if s.every <= 0 {
+		return
+	}
+	tick := time.NewTicker(s.every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = s.Reconcile(ctx) // its log says why, its alarm rings
+		}
+	}
+}
+
+// serveFaults shows the faults (GET), adds some (POST, "model:429x3" as text or {"faults":"…"}), or
+// takes back those that have not struck (DELETE).
+func (s *System) serveFaults(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet:
+	case http.MethodDelete:
+		s.faults.Clear()
+		if s.stub != nil {
+			s.stub.Heal()
+		}
+	case http.MethodPost:
+		text, err := faultsOf(r)
+		if err == nil {
+			err = s.faults.Add(text)
+		}
+		if err != nil {
+			status := http.StatusBadRequest
+			if !errors.Is(err, faults.ErrUnknown) {
+				status = http.StatusInternalServerError
+			}
+			answer(w, status, map[string]string{"message": err.Error()})
+			return
+		}
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		answer(w, http.StatusMethodNotAllowed, map[string]string{"message": "GET, POST or DELETE"})
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"pending": orEmpty(s.faults.Pending()), "fired": orEmpty(s.faults.Fired())})
+}
+
+func faultsOf(r *http.Request) (string, error) {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, 64<<10))
+	if err != nil {
+		return "", fmt.Errorf("read faults: %w", err)
+	}
+	text := strings.TrimSpace(string(raw))
+	if !strings.HasPrefix(text, "{") {
+		return text, nil
+	}
+	var in struct{ Faults string }
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return "", fmt.Errorf("read faults: %w: no JSON", faults.ErrUnknown)
+	}
+	return in.Faults, nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func answer(w http.ResponseWriter, status int, doc any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(doc)
+}
