@@ -15,6 +15,9 @@ type Pointer struct {
 	steps []string
 }
 
+// escapes takes the two escapes out in one pass, so that what is left of one never makes another: "~~01" has a bare ~.
+var escapes = strings.NewReplacer("~0", "", "~1", "")
+
 // ParsePointer reads "/categories/*/name". It refuses what does not begin with a slash, except "".
 func ParsePointer(text string) (Pointer, error) {
 	if text == "" {
@@ -25,7 +28,7 @@ func ParsePointer(text string) (Pointer, error) {
 	}
 	steps := strings.Split(text[1:], "/")
 	for i, s := range steps {
-		if bad := strings.ReplaceAll(strings.ReplaceAll(s, "~0", ""), "~1", ""); strings.Contains(bad, "~") {
+		if strings.Contains(escapes.Replace(s), "~") {
 			return Pointer{}, fmt.Errorf("pointer %q has a ~ that is neither ~0 nor ~1", text)
 		}
 		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")

@@ -55,7 +55,7 @@ func (r RecipeRef) String() string { return r.Name + "@" + strconv.Itoa(r.Versio
 func ParseRecipeRef(text string) (RecipeRef, error) {
 	name, version, _ := strings.Cut(text, "@")
 	n, err := strconv.Atoi(version)
-	if name == "" || err != nil || n < 1 {
+	if name == "" || err != nil || n < 1 || strconv.Itoa(n) != version { // one spelling: refs are keys
 		return RecipeRef{}, fmt.Errorf("recipe %q is not name@version", text)
 	}
 	return RecipeRef{Name: name, Version: n}, nil

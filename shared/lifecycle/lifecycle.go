@@ -48,36 +48,69 @@ func (m Machine[S]) State(name S) (State[S], bool) {
 	return m.States[i], true
 }
 
-// Check returns every fault of the machine at once: a transition that names an unknown state, a state
-// that nothing leads to, and a dead end (a state that neither rests nor waits for a person, and that
-// nothing leaves without one).
+// Check returns every fault of the machine at once: a state or transition that is stated twice or says
+// nothing, a transition that names an unknown state, a state that cannot be reached from the start, and a
+// dead end: a state from which, without a person, no state is reached that rests or waits for one.
 func (m Machine[S]) Check() error {
 	var faults []error
-	known := func(s S) bool { _, ok := m.State(s); return ok }
-	reached := map[S]bool{m.Start: true}
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%s: "+format, append([]any{m.Name}, args...)...))
+	}
+	seen := map[string]bool{}
+	once := func(kind, name string) {
+		if name == "" || seen[kind+name] {
+			fault("%s %q has no name of its own", kind, name)
+		}
+		seen[kind+name] = true
+	}
 	for _, t := range m.Transitions {
+		once("transition", t.Name)
 		for _, s := range append(slices.Clone(t.From), t.To) {
-			if !known(s) {
-				faults = append(faults, fmt.Errorf("%s: transition %q names the unknown state %q", m.Name, t.Name, s))
+			if _, known := m.State(s); !known {
+				fault("transition %q names the unknown state %q", t.Name, s)
 			}
 		}
-		reached[t.To] = true
 	}
+	reached := m.reach(m.Start, true)
 	for _, s := range m.States {
-		if !reached[s.Name] {
-			faults = append(faults, fmt.Errorf("%s: nothing leads to %q", m.Name, s.Name))
+		once("state", string(s.Name))
+		if s.Means == "" {
+			fault("%q has no meaning", s.Name)
 		}
-		if !s.Rest && !s.Waiting && !m.leaves(s.Name) {
-			faults = append(faults, fmt.Errorf("%s: %q is a dead end", m.Name, s.Name))
+		if !reached[s.Name] {
+			fault("nothing leads to %q", s.Name)
+		}
+		if !m.comesToRest(s.Name) {
+			fault("%q is a dead end", s.Name)
 		}
 	}
 	return errors.Join(faults...)
 }
 
-func (m Machine[S]) leaves(s S) bool {
-	return slices.ContainsFunc(m.Transitions, func(t Transition[S]) bool {
-		return !t.Person && t.To != s && t.Allows(s)
-	})
+// reach is every state that a way leads to from one, itself included.
+func (m Machine[S]) reach(from S, persons bool) map[S]bool {
+	reached := map[S]bool{from: true}
+	for grown := true; grown; {
+		grown = false
+		for _, t := range m.Transitions {
+			if reached[t.To] || t.Person && !persons {
+				continue
+			}
+			if slices.ContainsFunc(t.From, func(s S) bool { return reached[s] }) {
+				reached[t.To], grown = true, true
+			}
+		}
+	}
+	return reached
+}
+
+func (m Machine[S]) comesToRest(from S) bool {
+	for s := range m.reach(from, false) {
+		if state, ok := m.State(s); ok && (state.Rest || state.Waiting) {
+			return true
+		}
+	}
+	return false
 }
 
 // Mermaid draws the machine as a Mermaid state diagram, always the same way.

@@ -36,7 +36,7 @@ type ID struct {
 // NewID makes an ID. It returns an error that wraps [ErrNoID] when the kind is empty or holds a
 // colon, or when the value is empty or longer than [MaxIDBytes] once percent-encoded.
 func NewID(kind, value string) (ID, error) {
-	switch n := len(url.QueryEscape(value)); {
+	switch n := encodedBytes(value); {
 	case kind == "" || strings.Contains(kind, ":"):
 		return ID{}, fmt.Errorf("object kind %q: %w", kind, ErrNoID)
 	case value == "":
@@ -46,6 +46,9 @@ func NewID(kind, value string) (ID, error) {
 	}
 	return ID{Kind: kind, Value: value}, nil
 }
+
+// encodedBytes is the length of a value in a key, where a space takes three bytes as every other one that is encoded.
+func encodedBytes(value string) int { return len(url.QueryEscape(value)) + 2*strings.Count(value, " ") }
 
 // ParseID reads "kind:id".
 func ParseID(text string) (ID, error) {

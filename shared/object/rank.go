@@ -29,7 +29,7 @@ func VersionAt(t time.Time) (Version, error) {
 }
 
 // ParseVersion reads a version as senders write it: RFC 3339, the same without a zone (then UTC, as
-// WooCommerce's date_modified_gmt), or a whole number of at most twenty digits.
+// WooCommerce's date_modified_gmt), or a whole number below 2⁶⁴.
 func ParseVersion(text string) (Version, error) {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		if t, err := time.Parse(layout, text); err == nil {

@@ -1,7 +1,12 @@
 package operation
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -86,22 +91,32 @@ type Money int64
 
 const picoPerMicro = 1_000_000
 
-// String is the amount in dollars with six decimals, rounded up.
+// String is the amount in dollars with six decimals, rounded up: away from zero, so that a cost is never
+// shown as less than it is.
 func (m Money) String() string {
-	micro := (int64(m) + picoPerMicro - 1) / picoPerMicro
-	return fmt.Sprintf("%d.%06d", micro/1_000_000, micro%1_000_000)
+	sign, pico := "", uint64(m)
+	if m < 0 {
+		sign, pico = "-", -pico
+	}
+	micro := (pico + picoPerMicro - 1) / picoPerMicro
+	return fmt.Sprintf("%s%d.%06d", sign, micro/1_000_000, micro%1_000_000)
 }
 
 // MarshalText writes the amount as a string.
 func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads what [Money.MarshalText] wrote.
+var amountShape = regexp.MustCompile(`^-?[0-9]{1,7}\.[0-9]{6}$`)
+
+// UnmarshalText reads what [Money.MarshalText] wrote, and nothing else.
 func (m *Money) UnmarshalText(text []byte) error {
-	var dollars, micro int64
-	if _, err := fmt.Sscanf(string(text), "%d.%06d", &dollars, &micro); err != nil {
-		return fmt.Errorf("read amount: %w", err)
+	if !amountShape.Match(text) {
+		return errors.New("read amount: not dollars with six decimals")
 	}
-	*m = Money((dollars*1_000_000 + micro) * picoPerMicro)
+	micro, err := strconv.ParseInt(strings.Replace(string(text), ".", "", 1), 10, 64)
+	if err != nil || micro > math.MaxInt64/picoPerMicro || micro < math.MinInt64/picoPerMicro {
+		return errors.New("read amount: out of range")
+	}
+	*m = Money(micro * picoPerMicro)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (k Key) String() string {
 }
 
 // ParseName splits "object/recipe@version/digest" from the right, so that the object's own id may hold
-// a slash. A beginning is enough: digest, or recipe and digest, may be missing or incomplete.
+// a slash. A beginning is enough: the digest may be incomplete or missing, and the recipe with it.
 func ParseName(name string) (object.ID, string, string, error) {
 	for _, cut := range []int{2, 1, 0} {
 		parts, ok := cutRight(name, cut)

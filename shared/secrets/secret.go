@@ -14,16 +14,27 @@ import (
 var ErrUnusable = errors.New("no usable secret")
 
 // A Value is a secret. Every way of printing it shows "[secret]"; only [Value.Reveal] gives its bytes.
-type Value struct{ b []byte }
+//
+// The bytes are behind a function, because fmt calls no method on a Value in an unexported field: it
+// walks the memory, and finds an address there.
+type Value struct{ bytes func() []byte }
 
 // NewValue makes a Value of text. An empty text makes a Value that [Value.IsEmpty] reports.
-func NewValue(text string) Value { return Value{[]byte(text)} }
+func NewValue(text string) Value {
+	b := []byte(text)
+	return Value{func() []byte { return b }}
+}
 
 // Reveal returns the bytes of the secret, for the one call that needs them.
-func (v Value) Reveal() []byte { return v.b }
+func (v Value) Reveal() []byte {
+	if v.bytes == nil {
+		return nil
+	}
+	return v.bytes()
+}
 
 // IsEmpty tells whether there is nothing in it.
-func (v Value) IsEmpty() bool { return len(v.b) == 0 }
+func (v Value) IsEmpty() bool { return len(v.Reveal()) == 0 }
 
 const shown = "[secret]"
 
