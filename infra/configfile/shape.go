@@ -108,7 +108,7 @@ func (s *shape) say(k jsonschema.ErrorKind) (reason, remedy string) {
 		switch {
 		case k.Got == "null":
 			return "no value, where " + want + " is meant", ""
-		case slices.Contains(k.Want, "string") && k.Got != "object" && k.Got != "array":
+		case slices.Contains(k.Want, "string"): // also a mapping: the library makes one of ssm:hooks/a/1 within braces
 			return fmt.Sprintf("%s, where %s is meant", wording([]string{k.Got})[0], want), "quote it if it is text"
 		}
 		return fmt.Sprintf("%s, where %s is meant", wording([]string{k.Got})[0], want), ""
