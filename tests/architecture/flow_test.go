@@ -1,0 +1,235 @@
+package architecture_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"engang/infra/local"
+	"engang/shared/secrets"
+	"engang/shared/webhook"
+)
+
+// beforehand lists rights that the flow below does not need, and why they are there.
+var beforehand = map[string]string{
+	"enrichment dynamodb:ConditionCheckItem E": "checks inside a transaction",
+	"enrichment dynamodb:ConditionCheckItem B": "checks inside a transaction",
+	"enrichment sqs:ReceiveMessage":            "Lambda's event source reads with the function's role",
+	"enrichment sqs:DeleteMessage":             "likewise",
+	"enrichment sqs:GetQueueAttributes":        "likewise",
+}
+
+func TestRolesAllowWhatFunctionsDoAndNothingElse(t *testing.T) {
+	w := newWatch(t)
+	sys, err := local.Start(t.Context(), local.Options{TemplatePath: root + "/template.yaml", DynamoDBURL: w.url, Judge: w.judge, Manual: true, NoThrottle: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sys.Close(t.Context()) })
+	everything(t, flow{sys})
+	tpl := repositoryTemplate(t)
+	uses := w.uses(t)
+	none(t, unpermitted(tpl, uses))
+	later := maps.Clone(beforehand)
+	for _, function := range []string{"receiver", "enrichment", "reconciler", "console"} {
+		for _, right := range unused(tpl, function, uses) {
+			if strings.Contains(right, " logs:") { // Lambda itself writes the lines
+				continue
+			}
+			if _, ok := later[right]; !ok {
+				t.Errorf("%s is allowed and nothing in the flow needs it", right)
+			}
+			delete(later, right)
+		}
+	}
+	for right := range later {
+		t.Errorf("%s is needed by the flow now: take it from the list", right)
+	}
+}
+
+// everything makes each function do each kind of thing that it can do.
+func everything(t *testing.T, f flow) {
+	contact := `{"type":"contact.created","timestamp":"2026-11-29T12:00:00Z","data":{"id":"c_1","email":"ann@example.com","name":"Ann","company":"Acme","notes":"Met at the fair."}}`
+	event := f.deliver(t, "crm", contact, "msg_1", "accepted")
+	f.deliver(t, "crm", contact, "msg_1", "duplicate")
+	f.deliver(t, "crm", strings.Replace(contact, "Ann", "Bea", 1), "msg_1", "conflict")
+	f.work(t)
+	f.wait(t, event, "settled")
+
+	big := strings.Replace(strings.Replace(contact, "c_1", "c_2", 1), "Met", noise(40_000)+" met", 1)
+	event = f.deliver(t, "crm", big, "msg_2", "accepted")
+	f.work(t)
+	f.wait(t, event, "settled")
+	f.api(t, http.MethodPost, "/api/reveal", `{"id":"`+event+`","reason":"a look"}`)
+	f.api(t, http.MethodGet, "/api/events?since=2020-01-01T00:00:00Z", "")
+	f.api(t, http.MethodGet, "/api/operations", "")
+	f.api(t, http.MethodGet, "/api/show?id=contact:c_1", "")
+	f.api(t, http.MethodGet, "/api/endpoints?name=crm", "")
+
+	f.faults(t, "model:refusal")
+	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_3", 1), "msg_3", "accepted")
+	f.work(t)
+	f.wait(t, event, "parked")
+	f.moveBack(t)
+	f.work(t)
+	f.wait(t, event, "settled")
+
+	f.faults(t, "model:429")
+	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_4", 1), "msg_4", "accepted")
+	f.work(t)
+	f.wait(t, event, "settled")
+
+	f.faults(t, "queue:down")
+	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_5", 1), "msg_5", "accepted")
+	f.due(t, event, 0)
+	f.reconcile(t)
+	f.work(t)
+	f.wait(t, event, "settled")
+	f.faults(t, "queue:down")
+	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_6", 1), "msg_6", "accepted")
+	f.due(t, event, 10)
+	f.reconcile(t)
+	f.wait(t, event, "parked")
+}
+
+// noise is text that does not compress well.
+func noise(n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(strconv.FormatUint(rand.Uint64(), 36))
+	}
+	return b.String()
+}
+
+// A flow steps a system by hand.
+type flow struct{ sys *local.System }
+
+func (f flow) deliver(t *testing.T, endpoint, body, id, want string) (event string) {
+	t.Helper()
+	scheme, _ := webhook.Lookup("standard-webhooks")
+	secret := secrets.NewValue(local.Secret("standard-webhooks", secrets.Ref("ssm:hooks/"+endpoint+"/1")))
+	req, err := scheme.Sign(webhook.Request{Body: []byte(body), Header: http.Header{"Webhook-Id": {id}}}, secret, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := f.send(t, http.MethodPost, "/hooks/"+endpoint, req.Header, req.Body)
+	var got struct{ Status, Event string }
+	if err := json.Unmarshal(answer, &got); err != nil || got.Status != want {
+		t.Fatalf("delivery %s was answered %s, want %s", id, answer, want)
+	}
+	return got.Event
+}
+
+func (f flow) api(t *testing.T, method, path, body string) {
+	t.Helper()
+	f.send(t, method, path, http.Header{"Content-Type": {"application/json"}}, []byte(body))
+}
+
+func (f flow) send(t *testing.T, method, path string, header http.Header, body []byte) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, f.sys.URL()+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = header
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %s %s %v", method, path, answer.Status, raw, err)
+	}
+	return raw
+}
+
+func (f flow) faults(t *testing.T, text string) {
+	t.Helper()
+	if err := f.sys.Faults().Add(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f flow) work(t *testing.T) {
+	t.Helper()
+	if _, err := f.sys.Work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f flow) reconcile(t *testing.T) {
+	t.Helper()
+	if err := f.sys.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moveBack does what the console's redrive button does: the letters go to the work queue as they are.
+func (f flow) moveBack(t *testing.T) {
+	t.Helper()
+	letters, err := f.sys.SQS().ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: aws.String(f.sys.QueueURL("WorkDeadLetterQueue")), WaitTimeSeconds: 2})
+	if err != nil || len(letters.Messages) == 0 {
+		t.Fatalf("no letter in the dead-letter queue: %v", err)
+	}
+	for _, m := range letters.Messages {
+		if _, err := f.sys.SQS().SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: aws.String(f.sys.QueueURL("WorkQueue")), MessageBody: m.Body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func key(event string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "E#" + event}, "sk": &types.AttributeValueMemberS{Value: "EVENT"}}
+}
+
+// due makes an event due long ago, after some sends of the reconciler.
+func (f flow) due(t *testing.T, event string, sends int) {
+	t.Helper()
+	_, err := f.sys.DynamoDB().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName: aws.String(f.sys.TableName()), Key: key(event),
+		UpdateExpression:         aws.String("SET #due = :long, #sends = :count"),
+		ExpressionAttributeNames: map[string]string{"#due": "od", "#sends": "try"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":long": &types.AttributeValueMemberS{Value: "0000000000001#" + event}, ":count": &types.AttributeValueMemberN{Value: strconv.Itoa(sends)},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wait works until an event stands where it should; a message may be hidden for a moment.
+func (f flow) wait(t *testing.T, event, state string) {
+	t.Helper()
+	var got string
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-tick.C {
+		f.work(t)
+		out, err := f.sys.DynamoDB().GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(f.sys.TableName()), Key: key(event), ConsistentRead: aws.Bool(true)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := out.Item["st"].(*types.AttributeValueMemberS); ok {
+			got = s.Value
+		}
+		if got == state {
+			return
+		}
+	}
+	t.Fatalf("event %s is %s, want %s: %v", event, got, state, slices.Sorted(maps.Keys(f.sys.Record().Counts())))
+}
