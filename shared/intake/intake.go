@@ -101,6 +101,8 @@ type Reply struct {
 // Deliver never waits longer than the limits add up to, and once the event is stored a caller that
 // hangs up stops nothing.
 func (in *Intake) Deliver(ctx context.Context, d Delivery) (Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, in.Limits.Stored)
+	defer cancel()
 	s, err := in.source(ctx, d.Endpoint)
 	if err != nil {
 		telemetry.Measure(ctx, in.Log, telemetry.Count(metricOf(Reply{}, err), 1)) // not by endpoint: it may be any text
@@ -119,8 +121,6 @@ type source struct {
 }
 
 func (in *Intake) source(ctx context.Context, name string) (source, error) {
-	ctx, cancel := context.WithTimeout(ctx, in.Limits.Endpoint)
-	defer cancel()
 	e, pointer, err := in.Endpoints.Endpoint(ctx, name)
 	if err != nil {
 		return source{}, unlessUnknown(err)
@@ -171,8 +171,6 @@ func (in *Intake) take(ctx context.Context, s source, req webhook.Request) (Repl
 }
 
 func (in *Intake) verify(ctx context.Context, s source, req webhook.Request, now time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, in.Limits.Secrets)
-	defer cancel()
 	held, err := in.Vault.Secrets(ctx, s.endpoint.Secrets)
 	if err != nil {
 		return fmt.Errorf("look up secrets of endpoint %s: %w: %w", s.endpoint.Name, problem.ErrUnavailable, err)

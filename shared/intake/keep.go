@@ -17,14 +17,14 @@ import (
 // names; a crash after Receive an open event, which the sender's repeat or the reconciler sends.
 func (in *Intake) keep(ctx context.Context, ev inbox.Event, raw []byte) (Reply, error) {
 	var err error
-	if ev.Body, err = in.body(ctx, ev.ID, raw); err != nil {
+	if ev.Body, err = in.Bodies.Keep(ctx, ev.ID, raw); err != nil {
 		return Reply{}, fmt.Errorf("keep body of event %s: %w: %w", ev.ID, problem.ErrUnavailable, err)
 	}
-	receipt, err := in.receive(ctx, ev)
+	receipt, err := in.Store.Receive(ctx, ev)
 	if err != nil {
 		return Reply{}, fmt.Errorf("store event %s: %w: %w", ev.ID, problem.ErrUnavailable, err)
 	}
-	ctx = context.WithoutCancel(ctx) // it is stored: a caller that hangs up now stops nothing
+	ctx = context.WithoutCancel(ctx) // it is stored: a caller that hangs up, or time that is up, stops nothing now
 	reply := Reply{Event: ev.ID, Type: ev.Type}
 	switch receipt {
 	case inbox.Accepted:
@@ -46,18 +46,6 @@ func (in *Intake) keep(ctx context.Context, ev inbox.Event, raw []byte) (Reply, 
 		return Reply{}, fmt.Errorf("store event %s: unknown receipt %d", ev.ID, receipt)
 	}
 	return reply, nil
-}
-
-func (in *Intake) body(ctx context.Context, id inbox.EventID, raw []byte) (inbox.Body, error) {
-	ctx, cancel := context.WithTimeout(ctx, in.Limits.Keep)
-	defer cancel()
-	return in.Bodies.Keep(ctx, id, raw)
-}
-
-func (in *Intake) receive(ctx context.Context, ev inbox.Event) (inbox.Receipt, error) {
-	ctx, cancel := context.WithTimeout(ctx, in.Limits.Store)
-	defer cancel()
-	return in.Store.Receive(ctx, ev)
 }
 
 // send never fails the delivery: an event that is not sent stands in the open index, and the

@@ -7,25 +7,21 @@ type Limits struct {
 	Body    int           // bytes, where the endpoint says nothing
 	OpenAge time.Duration // from the first put until the reconciler looks after the event
 
-	Endpoint time.Duration // configuration: up to three reads
-	Secrets  time.Duration
-	Keep     time.Duration // a body in the bucket
-	Store    time.Duration // the one conditional put
-	Send     time.Duration // a reference to the queue, or a conflict to the store
-	Count    time.Duration // of a duplicate
+	Stored time.Duration // from arrival until the event is stored: configuration, secrets, a body in the bucket, the put
+	Send   time.Duration // a reference to the queue, or a conflict to the store
+	Count  time.Duration // of a duplicate
 }
 
 // The longest that a delivery can wait for outside calls. The most impatient sender (Slack) gives up
-// after three seconds, counted from before the network on both sides and our own work.
+// after three seconds, counted from before the network on both sides and our own work. What must happen
+// before the put shares one deadline: a first request reads more and connects anew, and a sender that
+// does not retry must not lose its event to a share of time that another step did not need.
 const (
-	endpointTime = 500 * time.Millisecond
-	secretsTime  = 400 * time.Millisecond
-	keepTime     = 500 * time.Millisecond
-	storeTime    = 700 * time.Millisecond
-	sendTime     = 400 * time.Millisecond
-	countTime    = 200 * time.Millisecond
+	storedTime = 2000 * time.Millisecond
+	sendTime   = 400 * time.Millisecond
+	countTime  = 200 * time.Millisecond
 
-	longest  = endpointTime + secretsTime + keepTime + storeTime + sendTime + countTime
+	longest  = storedTime + sendTime + countTime
 	patience = 3*time.Second - 300*time.Millisecond
 )
 
@@ -34,14 +30,11 @@ const _ = uint64(patience - longest) // does not compile when the calls may take
 // UsualLimits are the limits of a deployed receiver. Body and OpenAge are what its settings say when
 // they say nothing.
 var UsualLimits = Limits{
-	Body:     1 << 20,
-	OpenAge:  5 * time.Minute,
-	Endpoint: endpointTime,
-	Secrets:  secretsTime,
-	Keep:     keepTime,
-	Store:    storeTime,
-	Send:     sendTime,
-	Count:    countTime,
+	Body:    1 << 20,
+	OpenAge: 5 * time.Minute,
+	Stored:  storedTime,
+	Send:    sendTime,
+	Count:   countTime,
 }
 
 func (l Limits) orUsual() Limits {
@@ -53,10 +46,7 @@ func (l Limits) orUsual() Limits {
 		usual time.Duration
 	}{
 		{&l.OpenAge, UsualLimits.OpenAge},
-		{&l.Endpoint, UsualLimits.Endpoint},
-		{&l.Secrets, UsualLimits.Secrets},
-		{&l.Keep, UsualLimits.Keep},
-		{&l.Store, UsualLimits.Store},
+		{&l.Stored, UsualLimits.Stored},
 		{&l.Send, UsualLimits.Send},
 		{&l.Count, UsualLimits.Count},
 	} {

@@ -82,7 +82,7 @@ func newRig(t *testing.T, transport http.RoundTripper) *rig {
 	log := telemetry.NewLogger(&r.log, telemetry.Process{Function: "receiver"})
 	r.Handler = handler.New(handler.Settings{
 		Table: db.TableName, WorkQueue: r.work, Bodies: r.bucket, SecretPath: path, ConfigTTL: time.Minute, SecretTTL: time.Minute,
-		Limits: intake.Limits{Endpoint: time.Minute, Secrets: time.Minute, Keep: time.Minute, Store: time.Minute, Send: time.Minute, Count: time.Minute},
+		Limits: intake.Limits{Stored: time.Minute, Send: time.Minute, Count: time.Minute},
 	}, db.Config(transport), log)
 	return r
 }

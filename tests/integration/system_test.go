@@ -1,0 +1,302 @@
+// Package integration runs whole flows: a signed request to the HTTP front, the functions through their
+// JSON events, the queues, the table, the model's wire format. Each acceptance scenario of the design is
+// a test that is named by its number.
+//
+// Every test has a system of its own and holds the whole table against the promises at its end. Where
+// an address of the reference engine is given, every test runs on it as well.
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"engang/infra/local"
+	"engang/shared/control"
+	"engang/shared/dynamo/dynamotest"
+	"engang/shared/dynamo/dynamotest/invariants"
+	"engang/shared/secrets"
+	"engang/shared/webhook"
+)
+
+// speed shortens every wait of the system: a lease lasts half a second, an event is sent again after 1.5.
+const speed = 200
+
+// A system is the whole of engang, stepped by hand.
+type system struct {
+	*local.System
+	t testing.TB
+}
+
+// each runs a test with a system on each engine. The system does nothing by itself unless the options
+// say so: a test lets it work with step, settle or the System's own steps.
+func each(t *testing.T, o local.Options, test func(t *testing.T, s *system)) {
+	t.Helper()
+	reference := os.Getenv(dynamotest.ReferenceEnv)
+	if reference == "" && os.Getenv("CI") == "true" {
+		t.Fatalf("%s is not set: in CI the scenarios must run on the reference engine", dynamotest.ReferenceEnv)
+	}
+	engines := map[string]string{"embedded": ""}
+	if reference != "" {
+		engines["reference"] = reference
+	}
+	for engine, url := range engines {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			o.DynamoDBURL = url
+			test(t, start(t, o))
+		})
+	}
+}
+
+// start starts a system that ends with the test.
+func start(t testing.TB, o local.Options) *system {
+	t.Helper()
+	o.Manual, o.NoThrottle = true, true
+	if o.Speed == 0 {
+		o.Speed = speed
+	}
+	if o.Log == nil {
+		o.Log = t.Output()
+	}
+	s, err := local.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return &system{s, t}
+}
+
+// A product is a WooCommerce product as a test states it.
+type product struct {
+	id       int
+	name     string
+	modified string // date_modified_gmt, as WooCommerce writes it
+	extra    string // further members: `,"x":1`
+}
+
+func (p product) body() string {
+	if p.modified == "" {
+		p.modified = "2026-11-29T11:59:58"
+	}
+	return fmt.Sprintf(`{"id":%d,"name":%q,"description":"<p>%s of solid oak, made by hand and oiled twice, for kitchens and for halls.<\/p>","date_modified_gmt":%q,"categories":[{"id":1,"name":"Furniture"}],"attributes":[{"name":"Material","options":["oak"]}]%s}`,
+		p.id, p.name, p.name, p.modified, p.extra)
+}
+
+// An answer is what the front said.
+type answer struct {
+	Code   int
+	Header http.Header
+	Body   string
+	Status string // of the JSON document: "accepted"
+	Event  string
+}
+
+// product delivers a signed product.updated to woo-shop.
+func (s *system) product(p product) answer {
+	s.t.Helper()
+	return s.woo("product.updated", p.body())
+}
+
+// woo delivers a signed body of WooCommerce to woo-shop.
+func (s *system) woo(topic, body string) answer {
+	s.t.Helper()
+	return s.send(s.signed("woo-shop", "woocommerce", http.Header{"X-Wc-Webhook-Topic": {topic}}, body))
+}
+
+// contact delivers a signed contact.created of the CRM, with an id of the message.
+func (s *system) contact(id, body string) answer {
+	s.t.Helper()
+	return s.send(s.signed("crm", "standard-webhooks", http.Header{"Webhook-Id": {id}}, body))
+}
+
+// signed makes a request to an endpoint of local.yaml, signed with its first secret.
+func (s *system) signed(endpoint, provider string, h http.Header, body string) *http.Request {
+	s.t.Helper()
+	return s.signedAt(endpoint, provider, h, body, time.Now())
+}
+
+func (s *system) signedAt(endpoint, provider string, h http.Header, body string, at time.Time) *http.Request {
+	s.t.Helper()
+	scheme, ok := webhook.Lookup(provider)
+	if !ok {
+		s.t.Fatalf("no provider %s", provider)
+	}
+	secret := secrets.NewValue(local.Secret(provider, secrets.Ref("ssm:hooks/"+endpoint+"/1")))
+	h = h.Clone()
+	h.Set("Content-Type", "application/json")
+	req, err := scheme.Sign(webhook.Request{Method: http.MethodPost, Header: h, Body: []byte(body)}, secret, at)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL()+"/hooks/"+endpoint, bytes.NewReader(req.Body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header = req.Header
+	return r
+}
+
+// send sends a request to the front.
+func (s *system) send(r *http.Request) answer {
+	s.t.Helper()
+	a, err := s.try(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+func (s *system) try(r *http.Request) (answer, error) {
+	res, err := client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{Code: res.StatusCode, Header: res.Header, Body: string(raw)}
+	var doc struct {
+		Status json.RawMessage // a problem document has a number here
+		Event  string
+	}
+	if json.Unmarshal(raw, &doc) == nil {
+		a.Status, a.Event = strings.Trim(string(doc.Status), `"`), doc.Event
+	}
+	return a, nil
+}
+
+var client = &http.Client{
+	Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("a sender must never be redirected") },
+}
+
+// accept delivers and demands that the event is new.
+func (s *system) accept(a answer) string {
+	s.t.Helper()
+	if a.Code != http.StatusOK || a.Status != "accepted" {
+		s.t.Fatalf("answered %d %s, want accepted", a.Code, a.Body)
+	}
+	return a.Event
+}
+
+// step lets the event source take what is visible in the queue now, once.
+func (s *system) step() int {
+	s.t.Helper()
+	n, err := s.Work(s.t.Context())
+	if err != nil {
+		s.t.Fatalf("work: %v", err)
+	}
+	return n
+}
+
+// settle lets workers and reconciler go on until no event is open, and fails the test when that takes
+// longer than anything in the system waits.
+func (s *system) settle() {
+	s.t.Helper()
+	const limit = 30 * time.Second
+	for began := time.Now(); ; {
+		if s.step() == 0 {
+			if s.open() == 0 {
+				return
+			}
+			if err := s.Reconcile(s.t.Context()); err != nil {
+				s.t.Logf("reconcile: %v", err) // the next sweep meets it again
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if time.Since(began) > limit {
+			s.t.Fatalf("events are still open after %s: %v", limit, s.items().Events())
+		}
+	}
+}
+
+// open counts the events that are neither settled nor parked.
+func (s *system) open() (n int) {
+	s.t.Helper()
+	for _, e := range s.items().Events() {
+		if e["st"] == "received" {
+			n++
+		}
+	}
+	return n
+}
+
+// items is the whole table as it is stored.
+func (s *system) items() invariants.Items {
+	s.t.Helper()
+	return invariants.Read(s.t, s.DynamoDB(), s.TableName())
+}
+
+// rest settles everything and holds the table against the promises.
+func (s *system) rest() {
+	s.t.Helper()
+	s.settle()
+	invariants.Verify(s.t, s.items())
+}
+
+// calls counts the model calls that reached the provider.
+func (s *system) calls() int { return s.Stub().Count() }
+
+// object is what the API shows of an object.
+func (s *system) object(id string) control.Object {
+	s.t.Helper()
+	var o control.Object
+	if code := s.get("/api/show?id="+id, &o); code != http.StatusOK {
+		s.t.Fatalf("show %s: %d", id, code)
+	}
+	return o
+}
+
+// event is what the API shows of an event.
+func (s *system) event(id string) control.Event {
+	s.t.Helper()
+	var e control.Event
+	if code := s.get("/api/show?id="+id, &e); code != http.StatusOK {
+		s.t.Fatalf("show %s: %d", id, code)
+	}
+	return e
+}
+
+func (s *system) get(path string, into any) int {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL()+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	a := s.send(r)
+	if a.Code == http.StatusOK {
+		if err := json.Unmarshal([]byte(a.Body), into); err != nil {
+			s.t.Fatalf("%s: %s: %v", path, a.Body, err)
+		}
+	}
+	return a.Code
+}
+
+// atOnce runs n functions at the same time and waits for all.
+func atOnce(n int, do func(i int)) {
+	begin := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { <-begin; do(i) })
+	}
+	close(begin)
+	all.Wait()
+}
