@@ -78,7 +78,9 @@ func (b *builder) decode(at string, n *node, to any) bool {
 		return json.Unmarshal(n.json(), to) == nil
 	}
 	err := strict(n.json(), to)
-	if err != nil {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // 3.0 is an integer for a schema
+		b.fault(at+"/"+strings.ReplaceAll(wrong.Field, ".", "/"), "a whole number that is written with decimals", "leave out the decimals")
+	} else if err != nil {
 		b.fault(at, "it fits the schema and cannot be read", "report this")
 	}
 	return err == nil

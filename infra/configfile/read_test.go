@@ -321,6 +321,15 @@ func TestParseRefusesDocumentsThatDisagree(t *testing.T) {
 	}
 }
 
+func TestParseRefusesARecipeWhoseProviderIsNotConfigured(t *testing.T) {
+	before, rest, _ := strings.Cut(base, "providers:\n")
+	_, after, _ := strings.Cut(rest, "endpoints:\n")
+	_, err := parse(before + "endpoints:\n" + after)
+	if want := "shop.yaml:25: /recipes/card/model/provider: the provider is not configured"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want it to say %q", err, want)
+	}
+}
+
 func TestReadSaysWhatCannotBeRead(t *testing.T) {
 	empty := t.TempDir()
 	if _, err := configfile.Read(empty); err == nil || !strings.Contains(err.Error(), "no file that ends in .yaml") {
@@ -328,6 +337,9 @@ func TestReadSaysWhatCannotBeRead(t *testing.T) {
 	}
 	if _, err := configfile.Read(filepath.Join(empty, "nothing.yaml")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
+	}
+	if _, err := parse("- 1\n- 2\n"); err == nil || !strings.Contains(err.Error(), "shop.yaml:1: the document is no mapping") {
+		t.Errorf("a file that is a list: %v", err)
 	}
 	if _, err := parse(""); err == nil || !strings.Contains(err.Error(), "nothing in it") {
 		t.Errorf("an empty file: %v", err)

@@ -57,7 +57,7 @@ func readYAML(s Source, faults *Faults) []*node {
 			r.fault(lineOf(doc.Body), "a YAML directive", "leave it out: files are YAML 1.2")
 			continue
 		}
-		root := r.node(doc.Body, lineOf(doc.Body), 0)
+		root := r.node(doc.Body, lineOf(doc.Body))
 		if root.kind != mapping {
 			r.fault(root.line, "the document is no mapping", "begin with version, tenant and environment")
 			continue
@@ -163,26 +163,22 @@ func lineOf(n ast.Node) int {
 }
 
 // node converts a value of the library. The line is that of its key, where it has one.
-func (r *reader) node(v ast.Node, line, depth int) *node {
+func (r *reader) node(v ast.Node, line int) *node {
 	n := &node{file: r.file, line: line, size: 1}
-	if depth > maxDepth {
-		r.fault(line, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten it")
-		return n
-	}
 	switch v := v.(type) {
 	case *ast.MappingNode:
-		r.mapping(n, v.Values, depth)
+		r.mapping(n, v.Values)
 	case *ast.MappingValueNode:
-		r.mapping(n, []*ast.MappingValueNode{v}, depth)
+		r.mapping(n, []*ast.MappingValueNode{v})
 	case *ast.SequenceNode:
 		n.kind = sequence
 		for _, item := range v.Values {
-			if child := r.node(item, lineOf(item), depth+1); r.grow(n, child) {
+			if child := r.node(item, lineOf(item)); r.grow(n, child) {
 				n.list = append(n.list, child)
 			}
 		}
 	case *ast.AnchorNode:
-		n = r.node(v.Value, line, depth+1)
+		n = r.node(v.Value, line)
 		r.anchors[v.Name.GetToken().Value] = n
 	case *ast.AliasNode:
 		return r.alias(n, v)
@@ -204,12 +200,12 @@ func (r *reader) grow(n, child *node) bool {
 		r.fault(n.line, fmt.Sprintf("more than %d values, anchors written out", maxNodes), "use fewer anchors")
 	}
 	if before.depth <= maxDepth && n.depth > maxDepth {
-		r.fault(n.line, fmt.Sprintf("nested deeper than %d levels, anchors written out", maxDepth), "flatten it")
+		r.fault(n.line, fmt.Sprintf("nested deeper than %d levels", maxDepth), "flatten it")
 	}
 	return n.size <= maxNodes && n.depth <= maxDepth
 }
 
-func (r *reader) mapping(n *node, values []*ast.MappingValueNode, depth int) {
+func (r *reader) mapping(n *node, values []*ast.MappingValueNode) {
 	n.kind = mapping
 	for _, v := range values {
 		line := lineOf(v.Key)
@@ -221,7 +217,7 @@ func (r *reader) mapping(n *node, values []*ast.MappingValueNode, depth int) {
 		if key.Token.Type == token.StringType {
 			r.plainText(key.Value, line)
 		}
-		child := r.node(v.Value, line, depth+1)
+		child := r.node(v.Value, line)
 		if slices.ContainsFunc(n.keys, func(e *entry) bool { return e.name == key.Value }) {
 			r.fault(line, "the key stands here for the second time in one mapping", "keep one of them")
 			continue

@@ -3,6 +3,7 @@ package recipe_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -58,6 +59,11 @@ func TestCompileRefuses(t *testing.T) {
 		{"a timeout above the function's room", func(r *recipe.Recipe) { r.Model.Options.TimeoutSeconds = 76 }, "/model/options/timeout", "no room"},
 
 		{"no fields", func(r *recipe.Recipe) { r.Input = recipe.Fields{}; r.Checks = nil }, "/input/fields", "no fields"},
+		{"more fields than an input has", func(r *recipe.Recipe) {
+			for i := range recipe.MaxFields {
+				r.Input.Fields[fmt.Sprint("f", i)] = recipe.Field{From: at("/a")}
+			}
+		}, "/input/fields", "more than 200 fields"},
 		{"constants alone", func(r *recipe.Recipe) {
 			r.Input = recipe.Fields{Fields: map[string]recipe.Field{"a": {Const: json.RawMessage("1")}}}
 		}, "/input/fields", "no field comes from the payload"},
@@ -88,6 +94,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"a length of an object", check(recipe.Check{Path: *at("/attributes/*"), Length: &[2]int{1, 2}}), "/checks/0/length", "neither a text nor a list"},
 		{"uniqueness of an unknown kind", check(recipe.Check{Path: *at("/tags/*"), Unique: "exact"}), "/checks/0/unique", "unknown comparison"},
 		{"uniqueness of one place", check(recipe.Check{Path: *at("/tags"), Unique: "fold"}), "/checks/0/unique", "one place"},
+		{"uniqueness of objects", check(recipe.Check{Path: *at("/attributes/*"), Unique: "fold"}), "/checks/0/unique", "neither texts nor numbers"},
 		{"an empty denied word", check(recipe.Check{Path: *at("/summary"), Deny: []string{"best", " "}}), "/checks/0/deny/1", "empty word"},
 		{"a denied word in a list", check(recipe.Check{Path: *at("/tags"), Deny: []string{"best"}}), "/checks/0/deny", "no text"},
 		{"a quote of a property that is not there", check(recipe.Check{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "valeu", In: "source"}}), "/checks/0/quotes/value", "no such property"},
