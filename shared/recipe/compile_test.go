@@ -21,90 +21,96 @@ func TestCompileTakesTheRecipeOfTheDocumentation(t *testing.T) {
 	}
 }
 
+// A change makes the recipe of the documentation one that is refused.
+type change struct {
+	name   string
+	make   func(*recipe.Recipe)
+	at     string
+	reason string
+}
+
+func field(f recipe.Field) func(*recipe.Recipe) {
+	return func(r *recipe.Recipe) { r.Input.Fields["name"] = f }
+}
+
+func check(c recipe.Check) func(*recipe.Recipe) {
+	return func(r *recipe.Recipe) { r.Checks = []recipe.Check{c} }
+}
+
+var changes = []change{
+	{"a name with an @, which separates name and version", func(r *recipe.Recipe) { r.Name = "card@3" }, "", "the name is"},
+	{"a name with a space", func(r *recipe.Recipe) { r.Name = "product card" }, "", "the name is"},
+	{"a name with a slash, which separates object and recipe", func(r *recipe.Recipe) { r.Name = "a/b" }, "", "the name is"},
+	{"a name with a hash, which separates parts of keys", func(r *recipe.Recipe) { r.Name = "a#b" }, "", "the name is"},
+	{"a name of 65 characters", func(r *recipe.Recipe) { r.Name = strings.Repeat("a", 65) }, "", "the name is"},
+	{"no name", func(r *recipe.Recipe) { r.Name = "" }, "", "the name is"},
+	{"version 0", func(r *recipe.Recipe) { r.Version = 0 }, "/version", "whole number"},
+	{"a version of seven digits, which would not sort in keys", func(r *recipe.Recipe) { r.Version = 1_000_000 }, "/version", "whole number"},
+	{"no instructions", func(r *recipe.Recipe) { r.Instructions = " \n" }, "/instructions", "no instructions"},
+	{"an unknown policy", func(r *recipe.Recipe) { r.Policy = "yolo" }, "/policy", "unknown policy"},
+	{"no policy", func(r *recipe.Recipe) { r.Policy = "" }, "/policy", "unknown policy"},
+	{"a policy that comes later", func(r *recipe.Recipe) { r.Policy = "review-on-flag" }, "/policy", "not built yet"},
+	{"a recipe that fits no item", func(r *recipe.Recipe) { r.Instructions = strings.Repeat("a", recipe.MaxBytes) }, "", "bytes, at most"},
+
+	{"another provider", func(r *recipe.Recipe) { r.Model.Provider = "acme" }, "/model/provider", "unknown provider"},
+	{"no model", func(r *recipe.Recipe) { r.Model.Name = "" }, "/model/name", "no model"},
+	{"a model alias", func(r *recipe.Recipe) { r.Model.Name = "gpt-5.4-mini" }, "/model/name", "alias"},
+	{"a mode that comes later", func(r *recipe.Recipe) { r.Model.Mode = "background" }, "/model/mode", "not built yet"},
+	{"no mode", func(r *recipe.Recipe) { r.Model.Mode = "" }, "/model/mode", "unknown mode"},
+	{"an unknown reasoning effort", func(r *recipe.Recipe) { r.Model.Options.Reasoning = "hard" }, "/model/options/reasoning", "unknown"},
+	{"an unknown service tier", func(r *recipe.Recipe) { r.Model.Options.ServiceTier = "gold" }, "/model/options/service_tier", "unknown"},
+	{"no room for an answer", func(r *recipe.Recipe) { r.Model.Options.MaxOutputTokens = 15 }, "/model/options/max_output_tokens", "less than 16"},
+	{"a timeout above the function's room", func(r *recipe.Recipe) { r.Model.Options.TimeoutSeconds = 76 }, "/model/options/timeout", "no room"},
+
+	{"no fields", func(r *recipe.Recipe) { r.Input = recipe.Fields{}; r.Checks = nil }, "/input/fields", "no fields"},
+	{"more fields than an input has", func(r *recipe.Recipe) {
+		for i := range recipe.MaxFields {
+			r.Input.Fields[fmt.Sprint("f", i)] = recipe.Field{From: at("/a")}
+		}
+	}, "/input/fields", "more than 200 fields"},
+	{"constants alone", func(r *recipe.Recipe) {
+		r.Input = recipe.Fields{Fields: map[string]recipe.Field{"a": {Const: json.RawMessage("1")}}}
+	}, "/input/fields", "no field comes from the payload"},
+	{"the whole body", field(recipe.Field{From: at("")}), "/input/fields/name", "whole body"},
+	{"a slash alone", field(recipe.Field{From: at("/")}), "/input/fields/name", "whole body"},
+	{"every item of a list that is the body", field(recipe.Field{From: at("/*")}), "/input/fields/name", "whole body"},
+	{"a field from nowhere", field(recipe.Field{As: "text"}), "/input/fields/name", "neither from nor const"},
+	{"an unknown form", field(recipe.Field{From: at("/a"), As: "markdown"}), "/input/fields/name/as", "unknown form"},
+	{"text with pick", field(recipe.Field{From: at("/a"), As: "text", Pick: []string{"b"}}), "/input/fields/name/as", "exclude"},
+	{"one character, which is the mark of a cut", field(recipe.Field{From: at("/a"), Max: 1}), "/input/fields/name/max", "less than 2"},
+	{"minus one item", field(recipe.Field{From: at("/a"), MaxItems: -1}), "/input/fields/name/max_items", "less than one"},
+	{"a property picked twice", field(recipe.Field{From: at("/a"), Pick: []string{"b", "b"}}), "/input/fields/name/pick/1", "twice"},
+	{"a property without name", field(recipe.Field{From: at("/a"), Pick: []string{""}}), "/input/fields/name/pick/0", "empty"},
+	{"a constant with a pointer", field(recipe.Field{From: at("/a"), Const: json.RawMessage("1")}), "/input/fields/name", "constant"},
+	{"a constant that is no JSON", field(recipe.Field{Const: json.RawMessage("no")}), "/input/fields/name/const", "no JSON"},
+	{"a field name with a space", func(r *recipe.Recipe) { r.Input.Fields["a b"] = recipe.Field{From: at("/a")} }, "/input/fields/a b", "the field's name"},
+	{"a required field that is not there", func(r *recipe.Recipe) { r.Input.Required = []string{"nmae"} }, "/input/required/0", "no field"},
+	{"a required field named twice", func(r *recipe.Recipe) { r.Input.Required = []string{"name", "name"} }, "/input/required/1", "twice"},
+	{"a required constant", func(r *recipe.Recipe) { r.Input.Required = []string{"language"} }, "/input/required/0", "constant"},
+
+	{"an output name with a dot", func(r *recipe.Recipe) { r.Output.Name = "a.b" }, "/output/name", "the name is"},
+	{"no schema", func(r *recipe.Recipe) { r.Output.Schema = nil }, "/output/schema", "no JSON object"},
+
+	{"a check of nothing", check(recipe.Check{Path: *at("/summary")}), "/checks/0", "checks nothing"},
+	{"a check of a place that no output has", check(recipe.Check{Path: *at("/sumary"), Length: &[2]int{1, 2}}), "/checks/0/path", "leads nowhere"},
+	{"a check of items of a text", check(recipe.Check{Path: *at("/summary/*"), Length: &[2]int{1, 2}}), "/checks/0/path", "leads nowhere"},
+	{"lengths the wrong way round", check(recipe.Check{Path: *at("/summary"), Length: &[2]int{3, 2}}), "/checks/0/length", "least and most"},
+	{"a length of an object", check(recipe.Check{Path: *at("/attributes/*"), Length: &[2]int{1, 2}}), "/checks/0/length", "neither a text nor a list"},
+	{"uniqueness of an unknown kind", check(recipe.Check{Path: *at("/tags/*"), Unique: "exact"}), "/checks/0/unique", "unknown comparison"},
+	{"uniqueness of one place", check(recipe.Check{Path: *at("/tags"), Unique: "fold"}), "/checks/0/unique", "one place"},
+	{"uniqueness of objects", check(recipe.Check{Path: *at("/attributes/*"), Unique: "fold"}), "/checks/0/unique", "neither texts nor numbers"},
+	{"an empty denied word", check(recipe.Check{Path: *at("/summary"), Deny: []string{"best", " "}}), "/checks/0/deny/1", "empty word"},
+	{"a denied word in a list", check(recipe.Check{Path: *at("/tags"), Deny: []string{"best"}}), "/checks/0/deny", "no text"},
+	{"a quote of a property that is not there", check(recipe.Check{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "valeu", In: "source"}}), "/checks/0/quotes/value", "no such property"},
+	{"a quote from a property that is not there", check(recipe.Check{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "value", In: "sauce"}}), "/checks/0/quotes/in", "no such property"},
+	{"a quote from what is no input field", check(recipe.Check{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "value", In: "name"}}), "/checks/0/quotes/in", "no input field"},
+}
+
 func TestCompileRefuses(t *testing.T) {
-	field := func(f recipe.Field) func(*recipe.Recipe) {
-		return func(r *recipe.Recipe) { r.Input.Fields["name"] = f }
-	}
-	check := func(c recipe.Check) func(*recipe.Recipe) {
-		return func(r *recipe.Recipe) { r.Checks = []recipe.Check{c} }
-	}
-	tests := []struct {
-		name   string
-		change func(*recipe.Recipe)
-		at     string
-		reason string
-	}{
-		{"a name with an @, which separates name and version", func(r *recipe.Recipe) { r.Name = "card@3" }, "", "the name is"},
-		{"a name with a space", func(r *recipe.Recipe) { r.Name = "product card" }, "", "the name is"},
-		{"a name with a slash, which separates object and recipe", func(r *recipe.Recipe) { r.Name = "a/b" }, "", "the name is"},
-		{"a name with a hash, which separates parts of keys", func(r *recipe.Recipe) { r.Name = "a#b" }, "", "the name is"},
-		{"a name of 65 characters", func(r *recipe.Recipe) { r.Name = strings.Repeat("a", 65) }, "", "the name is"},
-		{"no name", func(r *recipe.Recipe) { r.Name = "" }, "", "the name is"},
-		{"version 0", func(r *recipe.Recipe) { r.Version = 0 }, "/version", "whole number"},
-		{"a version of seven digits, which would not sort in keys", func(r *recipe.Recipe) { r.Version = 1_000_000 }, "/version", "whole number"},
-		{"no instructions", func(r *recipe.Recipe) { r.Instructions = " \n" }, "/instructions", "no instructions"},
-		{"an unknown policy", func(r *recipe.Recipe) { r.Policy = "yolo" }, "/policy", "unknown policy"},
-		{"no policy", func(r *recipe.Recipe) { r.Policy = "" }, "/policy", "unknown policy"},
-		{"a policy that comes later", func(r *recipe.Recipe) { r.Policy = "review-on-flag" }, "/policy", "not built yet"},
-		{"a recipe that fits no item", func(r *recipe.Recipe) { r.Instructions = strings.Repeat("a", recipe.MaxBytes) }, "", "bytes, at most"},
-
-		{"another provider", func(r *recipe.Recipe) { r.Model.Provider = "acme" }, "/model/provider", "unknown provider"},
-		{"no model", func(r *recipe.Recipe) { r.Model.Name = "" }, "/model/name", "no model"},
-		{"a model alias", func(r *recipe.Recipe) { r.Model.Name = "gpt-5.4-mini" }, "/model/name", "alias"},
-		{"a mode that comes later", func(r *recipe.Recipe) { r.Model.Mode = "background" }, "/model/mode", "not built yet"},
-		{"no mode", func(r *recipe.Recipe) { r.Model.Mode = "" }, "/model/mode", "unknown mode"},
-		{"an unknown reasoning effort", func(r *recipe.Recipe) { r.Model.Options.Reasoning = "hard" }, "/model/options/reasoning", "unknown"},
-		{"an unknown service tier", func(r *recipe.Recipe) { r.Model.Options.ServiceTier = "gold" }, "/model/options/service_tier", "unknown"},
-		{"no room for an answer", func(r *recipe.Recipe) { r.Model.Options.MaxOutputTokens = 15 }, "/model/options/max_output_tokens", "less than 16"},
-		{"a timeout above the function's room", func(r *recipe.Recipe) { r.Model.Options.TimeoutSeconds = 76 }, "/model/options/timeout", "no room"},
-
-		{"no fields", func(r *recipe.Recipe) { r.Input = recipe.Fields{}; r.Checks = nil }, "/input/fields", "no fields"},
-		{"more fields than an input has", func(r *recipe.Recipe) {
-			for i := range recipe.MaxFields {
-				r.Input.Fields[fmt.Sprint("f", i)] = recipe.Field{From: at("/a")}
-			}
-		}, "/input/fields", "more than 200 fields"},
-		{"constants alone", func(r *recipe.Recipe) {
-			r.Input = recipe.Fields{Fields: map[string]recipe.Field{"a": {Const: json.RawMessage("1")}}}
-		}, "/input/fields", "no field comes from the payload"},
-		{"the whole body", field(recipe.Field{From: at("")}), "/input/fields/name", "whole body"},
-		{"a slash alone", field(recipe.Field{From: at("/")}), "/input/fields/name", "whole body"},
-		{"every item of a list that is the body", field(recipe.Field{From: at("/*")}), "/input/fields/name", "whole body"},
-		{"a field from nowhere", field(recipe.Field{As: "text"}), "/input/fields/name", "neither from nor const"},
-		{"an unknown form", field(recipe.Field{From: at("/a"), As: "markdown"}), "/input/fields/name/as", "unknown form"},
-		{"text with pick", field(recipe.Field{From: at("/a"), As: "text", Pick: []string{"b"}}), "/input/fields/name/as", "exclude"},
-		{"one character, which is the mark of a cut", field(recipe.Field{From: at("/a"), Max: 1}), "/input/fields/name/max", "less than 2"},
-		{"minus one item", field(recipe.Field{From: at("/a"), MaxItems: -1}), "/input/fields/name/max_items", "less than one"},
-		{"a property picked twice", field(recipe.Field{From: at("/a"), Pick: []string{"b", "b"}}), "/input/fields/name/pick/1", "twice"},
-		{"a property without name", field(recipe.Field{From: at("/a"), Pick: []string{""}}), "/input/fields/name/pick/0", "empty"},
-		{"a constant with a pointer", field(recipe.Field{From: at("/a"), Const: json.RawMessage("1")}), "/input/fields/name", "constant"},
-		{"a constant that is no JSON", field(recipe.Field{Const: json.RawMessage("no")}), "/input/fields/name/const", "no JSON"},
-		{"a field name with a space", func(r *recipe.Recipe) { r.Input.Fields["a b"] = recipe.Field{From: at("/a")} }, "/input/fields/a b", "the field's name"},
-		{"a required field that is not there", func(r *recipe.Recipe) { r.Input.Required = []string{"nmae"} }, "/input/required/0", "no field"},
-		{"a required field named twice", func(r *recipe.Recipe) { r.Input.Required = []string{"name", "name"} }, "/input/required/1", "twice"},
-		{"a required constant", func(r *recipe.Recipe) { r.Input.Required = []string{"language"} }, "/input/required/0", "constant"},
-
-		{"an output name with a dot", func(r *recipe.Recipe) { r.Output.Name = "a.b" }, "/output/name", "the name is"},
-		{"no schema", func(r *recipe.Recipe) { r.Output.Schema = nil }, "/output/schema", "no JSON object"},
-
-		{"a check of nothing", check(recipe.Check{Path: *at("/summary")}), "/checks/0", "checks nothing"},
-		{"a check of a place that no output has", check(recipe.Check{Path: *at("/sumary"), Length: &[2]int{1, 2}}), "/checks/0/path", "leads nowhere"},
-		{"a check of items of a text", check(recipe.Check{Path: *at("/summary/*"), Length: &[2]int{1, 2}}), "/checks/0/path", "leads nowhere"},
-		{"lengths the wrong way round", check(recipe.Check{Path: *at("/summary"), Length: &[2]int{3, 2}}), "/checks/0/length", "least and most"},
-		{"a length of an object", check(recipe.Check{Path: *at("/attributes/*"), Length: &[2]int{1, 2}}), "/checks/0/length", "neither a text nor a list"},
-		{"uniqueness of an unknown kind", check(recipe.Check{Path: *at("/tags/*"), Unique: "exact"}), "/checks/0/unique", "unknown comparison"},
-		{"uniqueness of one place", check(recipe.Check{Path: *at("/tags"), Unique: "fold"}), "/checks/0/unique", "one place"},
-		{"uniqueness of objects", check(recipe.Check{Path: *at("/attributes/*"), Unique: "fold"}), "/checks/0/unique", "neither texts nor numbers"},
-		{"an empty denied word", check(recipe.Check{Path: *at("/summary"), Deny: []string{"best", " "}}), "/checks/0/deny/1", "empty word"},
-		{"a denied word in a list", check(recipe.Check{Path: *at("/tags"), Deny: []string{"best"}}), "/checks/0/deny", "no text"},
-		{"a quote of a property that is not there", check(recipe.Check{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "valeu", In: "source"}}), "/checks/0/quotes/value", "no such property"},
-		{"a quote from a property that is not there", check(recipe.Check{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "value", In: "sauce"}}), "/checks/0/quotes/in", "no such property"},
-		{"a quote from what is no input field", check(recipe.Check{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "value", In: "name"}}), "/checks/0/quotes/in", "no input field"},
-	}
-	for _, test := range tests {
+	for _, test := range changes {
 		t.Run(test.name, func(t *testing.T) {
 			r := card()
-			test.change(&r)
+			test.make(&r)
 			_, err := recipe.Compile(r)
 			faults, ok := errors.AsType[recipe.Faults](err)
 			if !ok {
