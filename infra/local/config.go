@@ -80,8 +80,14 @@ func (s *System) watch(ctx context.Context, seen string) {
 func stamps(files []string) string {
 	var b strings.Builder
 	for _, f := range files {
-		if info, err := os.Stat(f); err == nil {
-			fmt.Fprintf(&b, "%s %d %d\n", f, info.Size(), info.ModTime().UnixNano())
+		all := []string{f}
+		if inside, err := filepath.Glob(filepath.Join(f, "*")); err == nil {
+			all = append(all, inside...) // of a folder
+		}
+		for _, name := range all {
+			if info, err := os.Stat(name); err == nil {
+				fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+			}
 		}
 	}
 	return b.String()
@@ -106,6 +112,7 @@ func (s *System) Apply(ctx context.Context, set config.Set) (config.Pointer, err
 	if err != nil {
 		return config.Pointer{}, fmt.Errorf("apply configuration: %w", err)
 	}
+	s.applied.Store(&set)
 	s.Restart()
 	return p, nil
 }

@@ -110,6 +110,11 @@ func (s *System) startEngine(ctx context.Context) error {
 }
 
 func (s *System) judge(c wire.Call, p wire.Phase) wire.Verdict {
+	if p == wire.After && c.Service == "sqs" && c.Function != "" {
+		for _, source := range s.sources {
+			source.Wake() // a message may have come: no need to wait for the next look
+		}
+	}
 	if s.o.Judge != nil {
 		if v := s.o.Judge(c, p); v != wire.Pass {
 			return v

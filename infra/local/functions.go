@@ -29,6 +29,7 @@ import (
 // startFunctions makes every function of the template runnable, and reads what starts each.
 func (s *System) startFunctions(ctx context.Context) error {
 	s.gateway = &front.Gateway{Identity: identity, Observe: s.o.OnExchange}
+	s.lasting = len(s.closers)
 	s.closers = append(s.closers, s.drain)
 	for _, id := range s.stack.template.OfType(functionType) {
 		if err := s.startFunction(ctx, id); err != nil {

@@ -14,6 +14,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -26,6 +27,9 @@ import (
 	"engang/infra/local/poller"
 	"engang/infra/local/wire"
 	"engang/infra/modelstub"
+	"engang/shared/config"
+	"engang/shared/dynamo"
+	"engang/shared/inbox"
 )
 
 // Options say how a system is started. The zero value is what `engang local` starts, on a free port.
@@ -79,6 +83,8 @@ type System struct {
 	url       string
 	ready     time.Duration
 	closers   []func(context.Context) error // run from the last to the first
+	lasting   int                           // how many of them are needed to look at what is stored
+	applied   atomic.Pointer[config.Set]
 }
 
 // Start starts a system, and returns when it serves. On an error nothing is left running.
@@ -143,6 +149,28 @@ func (s *System) Faults() *faults.Controller { return s.faults }
 // Record is what the functions called.
 func (s *System) Record() *wire.Record { return s.record }
 
+// Config is the configuration that was applied last.
+func (s *System) Config() config.Set { return *s.applied.Load() }
+
+// Open lists the events that are stored and not settled: what is unfinished.
+func (s *System) Open(ctx context.Context) ([]inbox.EventID, error) {
+	table := dynamo.Open(s.direct(), s.stack.table)
+	var all []inbox.EventID
+	for shard := range dynamo.OpenShards {
+		for after := ""; ; {
+			ids, next, err := table.Due(ctx, shard, time.Now().AddDate(100, 0, 0), after)
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, ids...); next == "" {
+				break
+			}
+			after = next
+		}
+	}
+	return all, nil
+}
+
 // Invoke runs one event of a function ("receiver") past front, queue and schedule. Its error is an
 // [*invoke.FunctionError].
 func (s *System) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
@@ -179,8 +207,20 @@ func (s *System) Reconcile(ctx context.Context) error {
 	return err
 }
 
-// Close drains the system: no new request and no new batch, those in work end. Data in memory is gone
-// then; data in a folder has been written.
+// Drain takes no new request and no new batch, and returns when those in work have ended. What is
+// stored can still be looked at with [System.Open].
+func (s *System) Drain(ctx context.Context) error {
+	var faults []error
+	for len(s.closers) > s.lasting {
+		last := len(s.closers) - 1
+		faults = append(faults, s.closers[last](ctx))
+		s.closers = s.closers[:last]
+	}
+	return errors.Join(faults...)
+}
+
+// Close drains the system and ends it. Data in memory is gone then; data in a folder has been written.
+// Only one goroutine may drain and close.
 func (s *System) Close(ctx context.Context) error {
 	var faults []error
 	for _, close := range slices.Backward(s.closers) {

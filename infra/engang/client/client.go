@@ -1,0 +1,222 @@
+// Package client speaks to a running engang: its HTTP API for looks and acts, and its webhook addresses
+// for deliveries. It never hangs: every call ends within the client's timeout.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"engang/shared/control"
+)
+
+// ErrNoAnswer says that no answer came: whether the call took effect is unknown.
+var ErrNoAnswer = errors.New("no answer")
+
+// maxAnswer is more than any answer of ours: a body of 4 MiB in base64, and then some.
+const maxAnswer = 16 << 20
+
+// A Problem is the refusal of a call, as RFC 9457 writes it.
+type Problem struct {
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	Status   int    `json:"status"`
+	Detail   string `json:"detail,omitempty"`
+	Instance string `json:"instance,omitempty"`
+}
+
+// Error is title and detail.
+func (p *Problem) Error() string {
+	if p.Detail == "" {
+		return p.Title
+	}
+	return p.Title + ": " + p.Detail
+}
+
+// A Client speaks to one engang. Its fields do not change once it is used; it is safe for concurrent use.
+type Client struct {
+	API     string // without a slash at its end: "http://127.0.0.1:8787/api"
+	Hooks   string // likewise: "http://127.0.0.1:8787/hooks"
+	HTTP    *http.Client
+	Sign    func(*http.Request, []byte) error // signs a call of the API; nil: none is needed
+	As      string                            // who calls, where the other side believes it
+	Tenant  string
+	Environ string // of the tenant: "test" or "production"
+	Timeout time.Duration
+}
+
+// A Filter is the query of a list.
+type Filter map[string]string
+
+// Events asks for one page of events.
+func (c *Client) Events(ctx context.Context, f Filter) (control.List[control.Event], error) {
+	var list control.List[control.Event]
+	return list, c.get(ctx, "events", f, &list)
+}
+
+// Operations asks for one page of operations.
+func (c *Client) Operations(ctx context.Context, f Filter) (control.List[control.Operation], error) {
+	var list control.List[control.Operation]
+	return list, c.get(ctx, "operations", f, &list)
+}
+
+// Show asks for what an id names, or what a sender's id names at an endpoint.
+func (c *Client) Show(ctx context.Context, f Filter) (control.Any, error) {
+	var doc control.Any
+	return doc, c.get(ctx, "show", f, &doc)
+}
+
+// Endpoint asks for what is configured for an address.
+func (c *Client) Endpoint(ctx context.Context, name string) (control.Endpoint, error) {
+	var doc control.Endpoint
+	return doc, c.get(ctx, "endpoints", Filter{"name": name}, &doc)
+}
+
+// Reveal asks for content, and says why.
+func (c *Client) Reveal(ctx context.Context, id, reason string) (control.Content, error) {
+	body, err := json.Marshal(map[string]string{"id": id, "reason": reason})
+	if err != nil {
+		return control.Content{}, fmt.Errorf("write call: %w", err)
+	}
+	var doc control.Content
+	return doc, c.call(ctx, http.MethodPost, "reveal", nil, body, &doc)
+}
+
+func (c *Client) get(ctx context.Context, path string, f Filter, into any) error {
+	return c.call(ctx, http.MethodGet, path, f, nil, into)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, f Filter, body []byte, into any) error {
+	q := url.Values{}
+	for name, value := range f {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, value := range map[string]string{"tenant": c.Tenant, "environment": c.Environ} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	address := c.API + "/" + path
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make call: %w", err)
+	}
+	r.Header.Set("Accept", "application/json")
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.As != "" {
+		r.Header.Set("X-Engang-As", c.As)
+	}
+	if c.Sign != nil {
+		if err := c.Sign(r, body); err != nil {
+			return fmt.Errorf("sign call: %w", err)
+		}
+	}
+	status, raw, err := c.send(r)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return refusal(status, raw)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read answer of %s: it is not engang that answers there, or of another version: %w", c.API, err)
+	}
+	return nil
+}
+
+func (c *Client) send(r *http.Request) (int, []byte, error) {
+	answer, err := c.HTTP.Do(r)
+	if err != nil {
+		return 0, nil, noAnswer(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return 0, nil, noAnswer(err)
+	}
+	return answer.StatusCode, raw, nil
+}
+
+// noAnswer keeps what happened to the connection, without the address and its query.
+func noAnswer(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w in time", ErrNoAnswer)
+	}
+	return fmt.Errorf("%w: %w", ErrNoAnswer, err)
+}
+
+// refusal reads a problem document. What the gateway answers itself is none: {"message":"…"}.
+func refusal(status int, raw []byte) error {
+	var p Problem
+	if json.Unmarshal(raw, &p) == nil && p.Title != "" {
+		p.Status = status
+		return &p
+	}
+	var gateway struct{ Message string }
+	_ = json.Unmarshal(raw, &gateway)
+	p = Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: gateway.Message}
+	if p.Title == "" {
+		p.Title = "status " + strconv.Itoa(status)
+	}
+	if strings.EqualFold(p.Detail, p.Title) {
+		p.Detail = ""
+	}
+	return &p
+}
+
+// A Receipt is the answer to one delivery.
+type Receipt struct {
+	Status int           `json:"status"`          // HTTP; 0: no answer
+	Answer string        `json:"answer"`          // "accepted", "duplicate", …; for a refusal the problem's title
+	Event  string        `json:"event,omitempty"` // id
+	Took   time.Duration `json:"-"`
+	Err    error         `json:"-"` // why there is no answer
+}
+
+// Deliver posts a delivery to an endpoint as its sender does.
+func (c *Client) Deliver(ctx context.Context, method, endpoint string, header http.Header, body []byte) Receipt {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, c.Hooks+"/"+url.PathEscape(endpoint), bytes.NewReader(body))
+	if err != nil {
+		return Receipt{Answer: "no answer", Err: fmt.Errorf("make delivery: %w", err)}
+	}
+	r.Header = header
+	begun := time.Now()
+	status, raw, err := c.send(r)
+	got := Receipt{Status: status, Took: time.Since(begun)}
+	if err != nil {
+		got.Answer, got.Err = "no answer", err
+		return got
+	}
+	var answer struct{ Status, Event string }
+	if status == http.StatusOK && json.Unmarshal(raw, &answer) == nil {
+		got.Answer, got.Event = answer.Status, answer.Event
+		return got
+	}
+	var p *Problem
+	if errors.As(refusal(status, raw), &p) {
+		got.Answer = strings.ToLower(p.Title)
+	}
+	return got
+}

@@ -1,0 +1,128 @@
+package program
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"engang/infra/configfile"
+	"engang/infra/engang/client"
+	"engang/infra/engang/delivery"
+	"engang/infra/local"
+	"engang/infra/local/cloudformation"
+	"engang/infra/local/faults"
+)
+
+// The exit codes. They are a promise to scripts.
+const (
+	exitFailed     = 1 // the text says what, why and what to do
+	exitUsage      = 2 // wrong usage or invalid file
+	exitNotFound   = 3
+	exitState      = 4 // refused by its state
+	exitNotAllowed = 5
+	exitNoAnswer   = 6 // the outcome is unknown; the same command may be given again
+)
+
+// A failure is an error with its exit code.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+func usage(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// codes says which exit code an error has, judged from the top.
+var codes = []struct {
+	target error
+	code   int
+}{
+	{client.ErrNoAnswer, exitNoAnswer},
+	{context.DeadlineExceeded, exitNoAnswer},
+	{delivery.ErrCase, exitUsage},
+	{delivery.ErrTwist, exitUsage},
+	{delivery.ErrEdit, exitUsage},
+	{faults.ErrUnknown, exitUsage},
+	{cloudformation.ErrNoTemplate, exitUsage},
+	{local.ErrDataDir, exitUsage},
+}
+
+var statusCodes = map[int]int{
+	http.StatusBadRequest: exitUsage, http.StatusMethodNotAllowed: exitUsage, http.StatusRequestEntityTooLarge: exitUsage,
+	http.StatusUnauthorized: exitNotAllowed, http.StatusForbidden: exitNotAllowed,
+	http.StatusNotFound: exitNotFound, http.StatusConflict: exitState,
+	http.StatusServiceUnavailable: exitNoAnswer, http.StatusGatewayTimeout: exitNoAnswer,
+}
+
+func exitCode(err error) int {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f.code
+	}
+	if p, ok := errors.AsType[*client.Problem](err); ok {
+		if code, known := statusCodes[p.Status]; known {
+			return code
+		}
+		return exitFailed
+	}
+	if _, ok := errors.AsType[configfile.Faults](err); ok {
+		return exitUsage
+	}
+	for _, c := range codes {
+		if errors.Is(err, c.target) {
+			return c.code
+		}
+	}
+	// What cobra itself refuses has no type of its own.
+	for _, begin := range []string{"unknown command", "unknown flag", "unknown shorthand", "required flag", "invalid argument"} {
+		if strings.HasPrefix(err.Error(), begin) {
+			return exitUsage
+		}
+	}
+	return exitFailed
+}
+
+// tell writes an error to stderr and returns its exit code.
+func (p *program) tell(err error) int {
+	code := exitCode(err)
+	if p.json {
+		raw, _ := json.Marshal(document(err, code)) // texts and numbers: it cannot fail
+		fmt.Fprintln(p.Stderr, string(raw))
+		return code
+	}
+	fmt.Fprintln(p.Stderr, "engang:", strings.TrimSpace(err.Error()))
+	if code == exitUsage && !strings.Contains(err.Error(), "\n") {
+		fmt.Fprintf(p.Stderr, "See: %s\n", p.suggest("--help"))
+	}
+	return code
+}
+
+// A refusalDocument is an RFC 9457 document with the exit code beside it.
+type refusalDocument struct {
+	client.Problem
+	Exit int `json:"exit"`
+}
+
+var titles = map[int]string{
+	exitFailed: "Failed", exitUsage: "Wrong usage", exitNotFound: "Not found", exitState: "Refused by its state", exitNotAllowed: "Not allowed", exitNoAnswer: "No answer",
+}
+
+func document(err error, code int) refusalDocument {
+	if p, ok := errors.AsType[*client.Problem](err); ok {
+		return refusalDocument{*p, code}
+	}
+	kind := strings.ReplaceAll(strings.ToLower(titles[code]), " ", "-")
+	return refusalDocument{client.Problem{Type: "urn:engang:problem:" + kind, Title: titles[code], Detail: err.Error()}, code}
+}
+
+func (p *program) writeJSON(doc any) error {
+	e := json.NewEncoder(p.Stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(doc)
+}

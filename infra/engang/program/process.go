@@ -1,0 +1,73 @@
+package program
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"strings"
+	"syscall"
+)
+
+// built is the version that the Go tool wrote into the binary: a release's tag, or the commit.
+func built() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	version, changed := "dev", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= 12:
+			version = s.Value[:12]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "+changes"
+		}
+	}
+	return version + changed
+}
+
+// confirm asks on the terminal, if both its ends are one.
+func confirm() func(string) bool {
+	for _, f := range []*os.File{os.Stdin, os.Stderr} {
+		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+			return nil
+		}
+	}
+	return func(question string) bool {
+		fmt.Fprint(os.Stderr, question, " [y/N] ")
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
+		return strings.EqualFold(strings.TrimSpace(line), "y")
+	}
+}
+
+// again starts this program in its own place, with more environment. Where a process cannot be replaced,
+// it runs as a child, and the exit code is the child's.
+func again(environment []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("start again: %w", err)
+	}
+	env := append(os.Environ(), environment...)
+	if err := syscall.Exec(self, os.Args, env); !errors.Is(err, errors.ErrUnsupported) && err != syscall.Errno(0) {
+		if !strings.Contains(err.Error(), "not supported") {
+			return fmt.Errorf("start again: %w", err)
+		}
+	}
+	child := exec.Command(self, os.Args[1:]...)
+	child.Env, child.Stdin, child.Stdout, child.Stderr = env, os.Stdin, os.Stdout, os.Stderr
+	err = child.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		os.Exit(exit.ExitCode())
+	}
+	if err != nil {
+		return fmt.Errorf("start again: %w", err)
+	}
+	os.Exit(0)
+	return nil
+}

@@ -1,0 +1,292 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engang/infra/engang/client"
+	"engang/infra/engang/delivery"
+	"engang/infra/engang/text"
+	"engang/infra/local"
+	"engang/shared/control"
+	"engang/shared/parameters"
+	"engang/shared/secrets"
+	"engang/shared/webhook"
+)
+
+type sending struct {
+	endpoint, typ, twist, secretFile string
+	set                              []string
+	repeat, parallel                 int
+	wait, curl                       bool
+}
+
+// usualEndpoints are those of infra/local.yaml, by provider.
+var usualEndpoints = map[string]string{"woocommerce": "woo-shop", "standard-webhooks": "crm"}
+
+func (p *program) sendCommand() *cobra.Command {
+	var s sending
+	cmd := &cobra.Command{
+		Use:   "send [CASE|FILE]",
+		Short: "Sign a payload as its sender does, and deliver it",
+		Long: "CASE is a captured delivery: " + strings.Join(delivery.Cases(), ", ") + "; without one, " + delivery.Usual + ".\n" +
+			"FILE is a bare body, a payload as they stand under events/, or a case of your own. The exit code is 0 when every delivery was answered with 200.",
+		Example: "  engang send\n  engang send woocommerce/product.updated --set /id=900 --repeat 50 --parallel 50 --json\n  engang send standard-webhooks/contact.created --twist stale\n  engang send body.json --endpoint woo-shop --type product.updated --wait\n  engang send --curl\n  engang send --endpoint woo-shop --secret-file secret.txt",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("send takes one case or file")
+			}
+			if s.repeat < 1 || s.parallel < 1 {
+				return usage("--repeat and --parallel are at least 1")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.send(cmd.Context(), args, s) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.endpoint, "endpoint", "", "to which endpoint (default: the one of infra/local.yaml for this provider)")
+	f.StringVar(&s.typ, "type", "", "event type, for a file that does not say it")
+	f.StringArrayVar(&s.set, "set", nil, "change the body: /path=value, JSON or text; may be repeated")
+	f.IntVar(&s.repeat, "repeat", 1, "deliver it so often")
+	f.IntVar(&s.parallel, "parallel", 1, "so many at once")
+	f.StringVar(&s.twist, "twist", "", "spoil it: "+strings.Join(delivery.Twists(), ", "))
+	f.BoolVar(&s.wait, "wait", false, "wait until its work is over")
+	f.BoolVar(&s.curl, "curl", false, "print the command that would send it, and send nothing")
+	f.StringVar(&s.secretFile, "secret-file", "", "sign with the secret in this file")
+	return cmd
+}
+
+func (p *program) send(ctx context.Context, args []string, s sending) error {
+	maker, c, endpoint, err := p.prepare(ctx, args, s)
+	if err != nil {
+		return err
+	}
+	if s.curl {
+		req, err := maker.Make(p.Now())
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(p.Stdout, delivery.Curl(req, c.Hooks+"/"+endpoint))
+		return err
+	}
+	if err := p.announce(); err != nil {
+		return err
+	}
+	begun := time.Now()
+	receipts, err := p.deliverAll(ctx, c, maker, endpoint, s)
+	if err != nil {
+		return err
+	}
+	sum := summarise(endpoint, maker.Scheme.Name(), receipts)
+	sum.took = time.Since(begun)
+	if s.wait {
+		if err := p.await(ctx, c, &sum); err != nil {
+			return err
+		}
+	}
+	if p.json {
+		err = p.writeJSON(sum)
+	} else {
+		err = p.writeSummary(sum)
+	}
+	return errors.Join(err, sum.failure(receipts))
+}
+
+// prepare loads, changes and signs: everything but sending.
+func (p *program) prepare(ctx context.Context, args []string, s sending) (*delivery.Maker, *client.Client, string, error) {
+	draft, err := delivery.Load(strings.Join(append(args, delivery.Usual)[:1], ""))
+	if err != nil {
+		return nil, nil, "", err
+	}
+	for _, assignment := range s.set {
+		if draft.Body, err = delivery.Set(draft.Body, assignment); err != nil {
+			return nil, nil, "", err
+		}
+	}
+	endpoint := s.endpoint
+	if endpoint == "" {
+		if endpoint = usualEndpoints[draft.Provider]; endpoint == "" {
+			return nil, nil, "", usage("the file does not say who sends it: name the endpoint with --endpoint")
+		}
+	}
+	c, err := p.connect(ctx)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	doc, err := c.Endpoint(ctx, endpoint)
+	if err != nil {
+		return nil, nil, "", p.explain(fmt.Errorf("endpoint %s: %w", endpoint, err))
+	}
+	if draft.Provider != "" && draft.Provider != doc.Provider {
+		return nil, nil, "", usage("endpoint %s takes deliveries of %s, and this is one of %s", endpoint, doc.Provider, draft.Provider)
+	}
+	scheme, ok := webhook.Lookup(doc.Provider)
+	if !ok {
+		return nil, nil, "", usage("endpoint %s is of provider %s, which this version cannot sign for", endpoint, doc.Provider)
+	}
+	if s.typ != "" {
+		draft.Type(doc.Provider, s.typ)
+	}
+	secret, err := p.secret(ctx, doc, s.secretFile)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	maker, err := delivery.NewMaker(delivery.Maker{Scheme: scheme, Secret: secret, Draft: draft, Twist: s.twist})
+	return maker, c, endpoint, err
+}
+
+// secret finds what an endpoint's deliveries are signed with: a file, the local system's own secret, or
+// the parameter store under the operator's own rights.
+func (p *program) secret(ctx context.Context, e control.Endpoint, file string) (secrets.Value, error) {
+	if file != "" {
+		raw, err := os.ReadFile(filepath.Clean(file))
+		if err != nil {
+			return secrets.Value{}, usage("--secret-file: %w", err)
+		}
+		return secrets.NewValue(strings.TrimRight(string(raw), "\r\n")), nil
+	}
+	if len(e.Secrets) == 0 {
+		return secrets.Value{}, fmt.Errorf("endpoint %s has no secret", e.Name)
+	}
+	ref := secrets.Ref(e.Secrets[0])
+	if p.deployed == nil {
+		return secrets.NewValue(local.Secret(e.Provider, ref)), nil
+	}
+	path, err := ref.Path()
+	if err != nil {
+		return secrets.Value{}, err
+	}
+	found, err := parameters.Open(p.deployed.Config, p.deployed.SecretPath).Parameters(ctx, []string{path})
+	if err != nil {
+		return secrets.Value{}, fmt.Errorf("read the secret of %s (or name a file with --secret-file): %w", e.Name, err)
+	}
+	if v, ok := found[path]; ok {
+		return v, nil
+	}
+	return secrets.Value{}, &failure{exitNotFound, fmt.Errorf("secret %s of endpoint %s is not in the parameter store", ref, e.Name)}
+}
+
+func (p *program) deliverAll(ctx context.Context, c *client.Client, m *delivery.Maker, endpoint string, s sending) ([]client.Receipt, error) {
+	receipts := make([]client.Receipt, s.repeat)
+	slots := make(chan struct{}, s.parallel)
+	var all sync.WaitGroup
+	defer all.Wait()
+	for i := range receipts {
+		req, err := m.Make(p.Now())
+		if err != nil {
+			return nil, err
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			receipts[i] = c.Deliver(ctx, req.Method, endpoint, req.Header, req.Body)
+		})
+	}
+	all.Wait()
+	return receipts, nil
+}
+
+// A summary is what came of the deliveries.
+type summary struct {
+	Kind     string         `json:"kind"` // "deliveries"
+	Endpoint string         `json:"endpoint"`
+	Provider string         `json:"provider"`
+	Sent     int            `json:"sent"`
+	Answers  map[string]int `json:"answers"`  // "accepted": 1, "duplicate": 49
+	Statuses map[string]int `json:"statuses"` // by HTTP status; "0": no answer
+	Events   []string       `json:"events"`
+	Final    []final        `json:"final,omitempty"` // with --wait
+	took     time.Duration
+}
+
+type final struct {
+	Event   string `json:"event"`
+	State   string `json:"state"`
+	Outcome string `json:"outcome,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+func summarise(endpoint, provider string, receipts []client.Receipt) summary {
+	s := summary{Kind: "deliveries", Endpoint: endpoint, Provider: provider, Sent: len(receipts), Answers: map[string]int{}, Statuses: map[string]int{}, Events: []string{}}
+	for _, r := range receipts {
+		s.Answers[r.Answer]++
+		s.Statuses[strconv.Itoa(r.Status)]++
+		if r.Event != "" && !slices.Contains(s.Events, r.Event) {
+			s.Events = append(s.Events, r.Event)
+		}
+	}
+	return s
+}
+
+// failure is the error of deliveries that were not all taken.
+func (s summary) failure(receipts []client.Receipt) error {
+	var refused *client.Receipt
+	for _, r := range receipts {
+		if r.Err != nil {
+			return r.Err
+		}
+		if r.Status != 200 {
+			refused = &r
+		}
+	}
+	if refused == nil {
+		return nil
+	}
+	return &failure{exitFailed, fmt.Errorf("%s of %d refused: %d %s", text.Count(s.Sent-s.Statuses["200"], "delivery", "deliveries"), s.Sent, refused.Status, refused.Answer)}
+}
+
+// await waits until every event is settled or parked.
+func (p *program) await(ctx context.Context, c *client.Client, s *summary) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	for _, id := range s.Events {
+		for {
+			doc, err := c.Show(ctx, client.Filter{"id": id})
+			if err != nil {
+				return p.explain(err)
+			}
+			if e := doc.Event; e.State != "received" {
+				s.Final = append(s.Final, final{e.ID, e.State, e.Outcome, e.Reason})
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return &failure{exitNoAnswer, fmt.Errorf("event %s is still in work after %s; look later: %s", id, p.timeout, p.suggest("show "+id))}
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+func (p *program) writeSummary(s summary) error {
+	fmt.Fprintf(p.Stdout, "%s to %s in %s\n", text.Count(s.Sent, "delivery", "deliveries"), s.Endpoint, text.Duration(s.took))
+	var rows [][]string
+	for _, answer := range slices.Sorted(maps.Keys(s.Answers)) {
+		rows = append(rows, []string{answer, strconv.Itoa(s.Answers[answer])})
+	}
+	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
+		rows = append(rows, []string{"status " + status, strconv.Itoa(s.Statuses[status])})
+	}
+	for _, f := range s.Final {
+		rows = append(rows, []string{f.Event, strings.TrimSuffix(f.State+", "+f.Outcome, ", ") + strings.TrimSuffix(": "+f.Reason, ": ")})
+	}
+	if err := text.Columns(p.Stdout, "  ", rows); err != nil {
+		return err
+	}
+	if len(s.Events) == 1 {
+		fmt.Fprintf(p.Stdout, "\n  %s\n", p.suggest("show "+s.Events[0]))
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os/user"
+	"strings"
+
+	"engang/infra/engang/client"
+	"engang/infra/engang/stack"
+)
+
+// usualPort is where `local` listens.
+const usualPort = 8787
+
+// connect finds what the commands speak to.
+func (p *program) connect(ctx context.Context) (*client.Client, error) {
+	name := p.target
+	if name == "" {
+		name = p.Getenv("ENGANG_TARGET")
+	}
+	c := &client.Client{HTTP: p.HTTP, Tenant: p.tenant, Environ: p.environment, Timeout: p.timeout}
+	switch {
+	case name == "" || name == "local":
+		return p.onThisMachine(c, fmt.Sprintf("http://127.0.0.1:%d", usualPort)), nil
+	case strings.Contains(name, "://"):
+		u, err := url.Parse(name)
+		if err != nil || u.Scheme != "http" || !loopback(u.Hostname()) {
+			return nil, usage("--target %q: an address must be of this machine (http://127.0.0.1:PORT); a deployed engang is named by its stack", name)
+		}
+		return p.onThisMachine(c, "http://"+u.Host), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	found, err := stack.Find(ctx, p.HTTP, name)
+	switch {
+	case errors.Is(err, stack.ErrNotFound):
+		return nil, &failure{exitNotFound, err}
+	case errors.Is(err, stack.ErrNotAllowed):
+		return nil, &failure{exitNotAllowed, err}
+	case err != nil:
+		return nil, err
+	}
+	p.deployed = found
+	c.API, c.Hooks, c.Sign = strings.TrimSuffix(found.APIURL, "/"), strings.TrimSuffix(found.HooksURL, "/"), found.Sign
+	return c, nil
+}
+
+func (p *program) onThisMachine(c *client.Client, address string) *client.Client {
+	c.API, c.Hooks, c.As = address+"/api", address+"/hooks", p.as
+	if c.As == "" {
+		c.As = "local"
+		if u, err := user.Current(); err == nil && u.Username != "" {
+			c.As = u.Username
+		}
+	}
+	return c
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// explain adds what to do to an error of a call.
+func (p *program) explain(err error) error {
+	if errors.Is(err, client.ErrNoAnswer) && p.deployed == nil && !strings.Contains(err.Error(), "in time") {
+		return fmt.Errorf("%w. Is it running? Start it with: %s, or name another --target", err, p.suggest("local"))
+	}
+	return err
+}
+
+// announce says on which stack a writing command is about to act, and asks. Nothing is asked on this
+// machine's own.
+func (p *program) announce() error {
+	if p.deployed == nil {
+		return nil
+	}
+	fmt.Fprintf(p.Stderr, "stack %s, account %s, region %s\n", p.deployed.Name, p.deployed.Account, p.deployed.Region)
+	if p.yes {
+		return nil
+	}
+	if p.Confirm != nil && p.Confirm("Go on?") {
+		return nil
+	}
+	return usage("this writes to a deployed stack: say --yes")
+}
