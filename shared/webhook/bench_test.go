@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"engang/shared/document"
 	"engang/shared/webhook"
 )
 
@@ -13,14 +12,15 @@ func BenchmarkReceive(b *testing.B) {
 	for _, name := range webhook.Names() {
 		b.Run(name, func(b *testing.B) {
 			filler := `{"list":[` + strings.Repeat(`{"name":"attribute","options":["one","two"]},`, 180) + `0],`
-			req, secret := signed(b, name, strings.Replace(bodies[name], "{", filler, 1))
-			s, keys := row(b, name), held(secret)
+			sm := samples[name]
+			req, secret := signed(b, name, strings.Replace(sm.body, "{", filler, 1))
+			s, keys := sm.scheme(b), held(secret)
 			b.SetBytes(int64(len(req.Body)))
 			for b.Loop() {
-				if err := s.Verify(req, keys, webhook.Expect{}, noon); err != nil {
+				if err := s.Verify(req, keys, sm.expect, noon); err != nil {
 					b.Fatal(err)
 				}
-				doc, err := document.Decode(req.Body)
+				doc, _, err := s.Document(req)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -3,9 +3,12 @@ package webhook_test
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"engang/shared/document"
 	"engang/shared/webhook"
@@ -65,8 +68,8 @@ func FuzzWooCommerceHeader(f *testing.F) {
 
 // FuzzIdentify holds every row to what a fact must be, whatever a signed body says.
 func FuzzIdentify(f *testing.F) {
-	for _, body := range bodies {
-		f.Add(body, "product.updated", "msg_1", "/data/id")
+	for _, sm := range samples {
+		f.Add(sm.body, "product.updated", "msg_1", "/data/id")
 	}
 	for _, body := range []string{
 		`{"id":11}`, `[{"id":1}]`, `null`, `7`, `{}`, `{"id":null,"type":"a.b"}`, `{"type":"a.b","data":[{"id":1},{"id":2}]}`,
@@ -111,4 +114,57 @@ func checkFact(t *testing.T, name string, fact webhook.Fact) {
 	if strings.ContainsAny(fact.Kind, ":#/ ") || len(fact.DeliveryID) > 255 || len(fact.SenderID) > 255 || len(fact.Type) > 255 {
 		t.Errorf("%s: not fit to be stored: %+v", name, fact)
 	}
+}
+
+func FuzzForms(f *testing.F) {
+	for _, body := range []string{"a=1&b=2", "payload=%7B%7D", "a=%ff", "a=1;b", "=", "&", "a=1&a=2", "%61=+"} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		doc, content, err := webhook.FormDocument(body)
+		if err != nil {
+			return
+		}
+		again, err := document.Decode(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(doc, again); diff != "" {
+			t.Error(diff)
+		}
+		if _, ok := doc.(map[string]any); !ok {
+			t.Errorf("a form that is %T", doc)
+		}
+	})
+}
+
+func FuzzSplit(f *testing.F) {
+	for _, body := range []string{`[{"n":1},{"n":2}]`, `[]`, `[[1, 2] ,"x"]`, `{}`, ` [ null ]`} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		doc, err := document.Decode(body)
+		if err != nil {
+			return
+		}
+		list, isList := doc.([]any)
+		batch, ok := webhook.ListScheme().Split(webhook.Request{Body: body}, doc)
+		if ok != isList {
+			t.Fatalf("%T was taken apart: %v", doc, ok)
+		}
+		if len(list) > webhook.MaxParts {
+			return
+		}
+		if len(batch.Parts) != len(list) {
+			t.Fatalf("%d of %d parts", len(batch.Parts), len(list))
+		}
+		for i, part := range batch.Parts {
+			if diff := cmp.Diff(list[i], decoded(t, part.Body)); diff != "" {
+				t.Errorf("part %d: %s", i, diff)
+			}
+			if !json.Valid(part.Body) || !strings.Contains(string(body), string(part.Body)) {
+				t.Errorf("part %d is not of the body: %s", i, part.Body)
+			}
+		}
+	})
 }

@@ -51,18 +51,18 @@ func held(texts ...string) []secrets.Value {
 // signed is a delivery of body as the provider sends it, with the provider's secret of these tests.
 func signed(t testing.TB, provider, body string) (webhook.Request, string) {
 	t.Helper()
-	secret := map[string]string{woo: wooSecret, standard: standardSecret, openAI: openAISecret}[provider]
+	secret := samples[provider].secret
 	return signedWith(t, provider, secret, body), secret
 }
 
 func signedWith(t testing.TB, provider, secret, body string) webhook.Request {
 	t.Helper()
-	req := webhook.Request{Header: http.Header{}, Body: []byte(body)}
-	if provider == woo {
-		req.Header.Set("X-WC-Webhook-Topic", "product.updated")
-		req.Header.Set("X-WC-Webhook-Source", "https://shop.example.com/")
+	sm := samples[provider]
+	req := webhook.Request{Header: http.Header{}, Body: []byte(body), URL: sm.url}
+	for name, value := range sm.header {
+		req.Header.Set(name, value)
 	}
-	req, err := row(t, provider).Sign(req, secrets.NewValue(secret), noon)
+	req, err := sm.scheme(t).Sign(req, secrets.NewValue(secret), noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +88,23 @@ func decoded(t testing.TB, body []byte) any {
 	return doc
 }
 
+// read is the document of a delivery.
+func read(t testing.TB, s webhook.Scheme, req webhook.Request) any {
+	t.Helper()
+	doc, _, err := s.Document(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
 func identify(t testing.TB, provider string, req webhook.Request, rule webhook.Rule) webhook.Fact {
 	t.Helper()
-	fact, err := row(t, provider).Identify(req, decoded(t, req.Body), rule, noon)
+	s := row(t, provider)
+	if sm, ok := samples[provider]; ok {
+		s = sm.scheme(t)
+	}
+	fact, err := s.Identify(req, read(t, s, req), rule, noon)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,25 +11,13 @@ import (
 	"engang/shared/object"
 )
 
-// maxName is the longest event type or sender's id that is taken.
-const maxName = 255
-
-// A reading is a delivery while it is identified.
-type reading struct {
-	Request
-	doc      any // the decoded body
-	typ      string
-	received time.Time
-	versions bool // the row's own version is in the body
-}
-
-// A field finds one text in a delivery. It returns "" when it is not there.
-type field func(reading) string
-
 // Type is what the sender says has happened. It returns an error that wraps [ErrMalformed] when the
 // delivery does not say it once, in at most 255 printable ASCII characters.
 func (s Scheme) Type(req Request, doc any) (string, error) {
-	text := s.eventType(reading{Request: req, doc: doc})
+	text := ""
+	if s.eventType != nil {
+		text = s.eventType(reading{Request: req, doc: doc})
+	}
 	if !printable(text) {
 		return "", fmt.Errorf("read type of %s delivery: %w", s.name, ErrMalformed)
 	}
@@ -48,9 +36,10 @@ func (s Scheme) Identify(req Request, doc any, rule Rule, received time.Time) (F
 	if err != nil {
 		return Fact{}, err
 	}
-	_, versions := textAt(doc, s.version)
-	r := reading{Request: req, doc: doc, typ: text, received: received, versions: versions}
-	fact := Fact{Type: text, Key: s.eventKey(r), Digest: s.digest(r)}
+	r := reading{Request: req, doc: doc, content: s.content(req), typ: text, received: received}
+	own := s.ownVersion(r)
+	r.versions = own != ""
+	fact := Fact{Type: text, Key: s.eventKey(r), Digest: s.digest(r), SignedAt: s.signedTime(req), Version: own}
 	if fact.Key == "" {
 		return Fact{}, fmt.Errorf("read key of %s delivery: %w", s.name, ErrMalformed)
 	}
@@ -60,18 +49,48 @@ func (s Scheme) Identify(req Request, doc any, rule Rule, received time.Time) (F
 	if s.senderID != nil {
 		fact.SenderID = bounded(s.senderID(r))
 	}
-	if s.window > 0 {
-		if p, err := s.proof(req); err == nil {
-			fact.SignedAt = p.at
-		}
+	if s.environment != nil {
+		fact.Environment = s.environment(r)
+	}
+	if rule.Version != nil {
+		fact.Version, _ = textAt(doc, *rule.Version)
 	}
 	fact.Kind, fact.ObjectID, fact.Flaw = s.object(r, rule)
-	at := s.version
-	if rule.Version != nil {
-		at = *rule.Version
-	}
-	fact.Version, _ = textAt(doc, at)
 	return fact, nil
+}
+
+// ownVersion is the object's version as the row finds it; "" where it does not.
+func (s Scheme) ownVersion(r reading) string {
+	if s.versionText != nil {
+		return s.versionText(r)
+	}
+	text, _ := textAt(r.doc, s.version)
+	return text
+}
+
+// signedTime is the time that the signature covers; zero where it covers none.
+func (s Scheme) signedTime(req Request) time.Time {
+	switch {
+	case s.window == 0:
+		return time.Time{}
+	case s.signedAt != nil:
+		t, _ := s.signedAt(req)
+		return t
+	}
+	p, _ := s.proof(req)
+	return p.at
+}
+
+// content is the JSON text of a delivery whose document has been read.
+func (s Scheme) content(req Request) []byte {
+	if s.document == nil {
+		return req.Body
+	}
+	_, content, err := s.document(req)
+	if err != nil { // the document did not come from here: the bytes still tell two facts apart
+		return req.Body
+	}
+	return content
 }
 
 // kindShape keeps a kind, which may come from an unsigned header, to what fits our keys.
@@ -88,6 +107,11 @@ func (s Scheme) object(r reading, rule Rule) (kind, id, flaw string) {
 			return "", "", flaw
 		}
 	}
+	if s.misfit != nil {
+		if flaw := s.misfit(r); flaw != "" {
+			return "", "", flaw
+		}
+	}
 	kind, at := rule.Kind, s.id
 	if kind == "" && s.kind != nil {
 		kind = s.kind(r)
@@ -95,17 +119,33 @@ func (s Scheme) object(r reading, rule Rule) (kind, id, flaw string) {
 	if rule.ID != nil {
 		at = *rule.ID
 	}
+	own := rule.ID == nil && s.idText != nil
 	switch {
-	case kind == "" || at.String() == "":
+	case kind == "" || at.String() == "" && !own:
 		return "", "", "neither the provider nor the endpoint's configuration says what object the event is about"
 	case !kindShape.MatchString(kind):
 		return "", "", "the kind of object is not usable"
 	}
-	id, flaw = objectID(r.doc, at, kind)
+	if own {
+		id, flaw = ownID(s.idText(r), kind)
+	} else {
+		id, flaw = objectID(r.doc, at, kind)
+	}
 	if flaw != "" {
 		return "", "", flaw
 	}
 	return kind, id, ""
+}
+
+// ownID takes an id that the row has put together.
+func ownID(text, kind string) (id, flaw string) {
+	if text == "" {
+		return "", "the body has no object id where this kind of event has it"
+	}
+	if _, err := object.NewID(kind, text); err != nil {
+		return "", fmt.Sprintf("the object id is longer than %d bytes", object.MaxIDBytes)
+	}
+	return text, ""
 }
 
 // objectID reads an id that our keys can hold. Its reasons name the place, never what stands there.
@@ -161,106 +201,4 @@ func shape(v any) string {
 		return "true or false"
 	}
 	return "null"
-}
-
-func printable(text string) bool {
-	if text == "" || len(text) > maxName || strings.TrimSpace(text) != text {
-		return false
-	}
-	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) < 0
-}
-
-// bounded drops an id that is too long or not printable: it is for search, and nothing depends on it.
-func bounded(text string) string {
-	if !printable(text) {
-		return ""
-	}
-	return text
-}
-
-// header reads a header that stands once.
-func header(name string) field {
-	return func(r reading) string {
-		text, err := only(r.Header, name)
-		if err != nil {
-			return ""
-		}
-		return text
-	}
-}
-
-// at reads a text of the body.
-func at(pointer string) field {
-	p := pointerTo(pointer)
-	return func(r reading) string {
-		v, _ := p.Find(r.doc)
-		text, _ := v.(string)
-		return text
-	}
-}
-
-// prefixed takes a text only if it begins as the sender's ids do and is fit to be kept.
-func prefixed(prefix string, f field) field {
-	return func(r reading) string {
-		if text := f(r); strings.HasPrefix(text, prefix) && printable(text) {
-			return text
-		}
-		return ""
-	}
-}
-
-// first takes the first text that is there.
-func first(fields ...field) field {
-	return func(r reading) string {
-		for _, f := range fields {
-			if text := f(r); text != "" {
-				return text
-			}
-		}
-		return ""
-	}
-}
-
-// upToFirstDot is the beginning of the event type: "product" of "product.updated".
-func upToFirstDot(r reading) string {
-	before, _, _ := strings.Cut(r.typ, ".")
-	return before
-}
-
-// upToLastDot is the event type without what happened: "fine_tuning.job" of "fine_tuning.job.failed".
-func upToLastDot(r reading) string {
-	return r.typ[:max(strings.LastIndexByte(r.typ, '.'), 0)]
-}
-
-// rawDigest hashes the bytes as sent.
-func rawDigest(r reading) string { return document.Digest(r.Body) }
-
-// valueDigest hashes what the body says. A sender that writes its JSON anew for each try may order keys
-// and white space differently; that is no other fact.
-func valueDigest(r reading) string {
-	b, err := document.Canonical(r.doc)
-	if err != nil { // not from document.Decode: the bytes still tell two facts apart
-		b = r.Body
-	}
-	return document.Digest(b)
-}
-
-// typeAndBody is the event key of a sender whose ids are not signed: what happened, and the bytes. A
-// body without a version of its own takes the day in, else the second deletion of an object that came
-// back would be a repeat for ever.
-func typeAndBody(r reading) string {
-	key := r.typ + "#" + document.Digest(r.Body)
-	if !r.versions {
-		key += "#" + r.received.UTC().Format(time.DateOnly)
-	}
-	return key
-}
-
-// pointerTo parses a pointer of a row; a fault in one shows at start, and in every test.
-func pointerTo(text string) document.Pointer {
-	p, err := document.ParsePointer(text)
-	if err != nil {
-		panic("webhook: " + err.Error())
-	}
-	return p
 }

@@ -9,14 +9,18 @@ import (
 	"engang/shared/secrets"
 )
 
-// usable reads a secret as the provider means it. An empty one, white space and what stands in a
+// usable reads a secret as the provider means it: nothing, one key or more. An empty one, white space and what stands in a
 // template until somebody fills it in are no secrets: whoever guesses them could sign.
-func (s Scheme) usable(secret secrets.Value) (key, bool) {
+func (s Scheme) usable(secret secrets.Value) []key {
 	raw := secret.Reveal()
 	if placeholder(string(raw)) {
-		return key{}, false
+		return nil
 	}
-	return s.key(raw)
+	k, ok := s.key(raw)
+	if !ok {
+		return nil
+	}
+	return append([]key{k}, k.also...)
 }
 
 // placeholders are what people and templates write where a secret should stand, in lower case and

@@ -32,55 +32,32 @@ func TestSecretsThatFailClosed(t *testing.T) {
 		"a variable of a template":    "{{ webhook.secret }}",
 		"null as text":                "null",
 	}
-	only := map[string]map[string]string{
-		woo: {}, // any other text is a secret
-		standard: {
-			"no base64":                          "this is no base64!",
-			"base64 of nothing but zeros":        base64.StdEncoding.EncodeToString(make([]byte, 32)),
-			"base64 for URLs":                    "whsec_" + base64.URLEncoding.EncodeToString([]byte("\xfb\xff\xfe secret of some bytes")),
-			"public key one byte short":          "whpk_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("ab", 31)[:31])),
-			"public key cut short":               "whpk_AAAA",
-			"public key of zeros":                "whpk_" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
-			"private key of the wrong length":    "whsk_" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("ab", 16))),
-			"prefix of another case":             "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-			"space before the prefix":            " whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-			"a literal secret of another sender": "p&ss word",
-		},
-		openAI: {
-			"under 24 bytes":              "whsec_" + base64.StdEncoding.EncodeToString([]byte("twenty-three bytes long")),
-			"no base64 behind the prefix": "whsec_this is no base64!",
-			"base64 without padding":      "whsec_RdvaYFYUXuIFuEbvZHwMfYFhUf7aMYjYcmM24+Aj40c",
-			"base64 with a line end":      "whsec_c3ludGhldGljLXJvdGF0ZWQtc2VjcmV0LTAwMDE=\n",
-			"base64 with idle bits":       "whsec_c3ludGhldGljLXJvdGF0ZWQtc2VjcmV0LTAwMDF=",
-			"zeros behind the prefix":     "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
-			"a public key":                "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=",
-		},
-	}
-	for _, name := range webhook.Names() {
-		good, secret := signed(t, name, bodies[name])
-		for what, text := range merged(everywhere, only[name]) {
+	for _, name := range names(withSum) {
+		sm := samples[name]
+		good, secret := signed(t, name, sm.body)
+		for what, text := range merged(everywhere, sm.badSecrets) {
 			forged := forge(t, name, text)
 			for _, req := range []webhook.Request{good, forged} {
-				if err := row(t, name).Verify(req, held(text), webhook.Expect{}, noon); !errors.Is(err, webhook.ErrSecret) {
+				if err := sm.scheme(t).Verify(req, held(text), sm.expect, noon); !errors.Is(err, webhook.ErrSecret) {
 					t.Errorf("%s, %s: %v", name, what, err)
 				}
 			}
-			if _, err := row(t, name).Sign(good, held(text)[0], noon); !errors.Is(err, webhook.ErrSecret) {
+			if _, err := sm.scheme(t).Sign(good, held(text)[0], noon); !errors.Is(err, webhook.ErrSecret) {
 				t.Errorf("%s signs with %s: %v", name, what, err)
 			}
 			// One usable secret among them is enough, and the broken one still proves nothing.
-			if err := row(t, name).Verify(good, held(text, secret), webhook.Expect{}, noon); err != nil {
+			if err := sm.scheme(t).Verify(good, held(text, secret), sm.expect, noon); err != nil {
 				t.Errorf("%s, %s beside a good one: %v", name, what, err)
 			}
-			if err := row(t, name).Verify(forged, held(text, secret), webhook.Expect{}, noon); !errors.Is(err, webhook.ErrSignature) {
+			if err := sm.scheme(t).Verify(forged, held(text, secret), sm.expect, noon); !errors.Is(err, webhook.ErrSignature) {
 				t.Errorf("%s, forged with %s beside a good one: %v", name, what, err)
 			}
 		}
-		if err := row(t, name).Verify(good, nil, webhook.Expect{}, noon); !errors.Is(err, webhook.ErrSecret) {
+		if err := sm.scheme(t).Verify(good, nil, sm.expect, noon); !errors.Is(err, webhook.ErrSecret) {
 			t.Errorf("%s without any secret: %v", name, err)
 		}
-		unsigned := with(good, signatureHeader[name])
-		if err := row(t, name).Verify(unsigned, held(""), webhook.Expect{}, noon); !errors.Is(err, webhook.ErrSecret) {
+		unsigned := with(good, sm.signature)
+		if err := sm.scheme(t).Verify(unsigned, held(""), sm.expect, noon); !errors.Is(err, webhook.ErrSecret) {
 			t.Errorf("%s, unsigned to an empty secret: %v", name, err)
 		}
 	}
@@ -97,21 +74,13 @@ func merged(a, b map[string]string) map[string]string {
 	return all
 }
 
-// forge signs a delivery by hand with what an attacker would try: the text itself, or what its base64
-// stands for.
+// forge signs a delivery by hand with what an attacker would try: the text itself, or what the row makes
+// of it.
 func forge(t *testing.T, name, text string) webhook.Request {
 	t.Helper()
-	req, _ := signed(t, name, bodies[name])
-	if name == woo {
-		return with(req, signatureHeader[woo], mac(text, wooBody))
-	}
-	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
-	key := string(raw)
-	if err != nil {
-		key = text
-	}
-	signedText := req.Header.Get("Webhook-Id") + "." + req.Header.Get("Webhook-Timestamp") + "." + bodies[name]
-	return with(req, "Webhook-Signature", "v1,"+mac(key, signedText))
+	sm := samples[name]
+	req, _ := signed(t, name, sm.body)
+	return with(req, sm.signature, sm.sum(req, sm.key(text)))
 }
 
 func TestSecretsAsTheirSendersMeanThem(t *testing.T) {
@@ -136,42 +105,70 @@ func TestSecretsAsTheirSendersMeanThem(t *testing.T) {
 		{"bytes that are no UTF-8 stay", woo, "\xff\xfe&amp;\x80", "\xff\xfe&\x80"},
 	}
 	for _, tt := range tests {
-		req := signedWith(t, tt.provider, tt.secret, bodies[tt.provider])
+		req := signedWith(t, tt.provider, tt.secret, samples[tt.provider].body)
 		want := mac(tt.key, wooBody)
 		if tt.provider != woo {
-			want = "v1," + mac(tt.key, req.Header.Get("Webhook-Id")+"."+req.Header.Get("Webhook-Timestamp")+"."+bodies[tt.provider])
+			want = "v1," + mac(tt.key, req.Header.Get("Webhook-Id")+"."+req.Header.Get("Webhook-Timestamp")+"."+samples[tt.provider].body)
 		}
-		if got := req.Header.Get(signatureHeader[tt.provider]); got != want {
+		if got := req.Header.Get(samples[tt.provider].signature); got != want {
 			t.Errorf("%s, %s: signed with another key", tt.provider, tt.name)
 		}
-		if err := row(t, tt.provider).Verify(with(req, signatureHeader[tt.provider], want), held(tt.secret), webhook.Expect{}, noon); err != nil {
+		if err := row(t, tt.provider).Verify(with(req, samples[tt.provider].signature, want), held(tt.secret), webhook.Expect{}, noon); err != nil {
 			t.Errorf("%s, %s: %v", tt.provider, tt.name, err)
 		}
 	}
 }
 
 func TestSeveralSecretsWhileOneRotates(t *testing.T) {
-	older := map[string]string{woo: "RotatedSecret2", standard: "whsec_c3ludGhldGljLXJvdGF0ZWQtc2VjcmV0LTAwMDE=", openAI: "whsec_c3ludGhldGljLXJvdGF0ZWQtc2VjcmV0LTAwMDE="}
-	for _, name := range webhook.Names() {
-		s := row(t, name)
-		req, newer := signed(t, name, bodies[name])
-		for what, all := range map[string][]string{"newer first": {newer, older[name]}, "older first": {older[name], newer}, "twice the same": {newer, newer}} {
-			if err := s.Verify(req, held(all...), webhook.Expect{}, noon); err != nil {
+	for _, name := range names(withHeader) {
+		sm := samples[name]
+		s := sm.scheme(t)
+		req, newer := signed(t, name, sm.body)
+		for what, all := range map[string][]string{"newer first": {newer, sm.older}, "older first": {sm.older, newer}, "twice the same": {newer, newer}} {
+			if err := s.Verify(req, held(all...), sm.expect, noon); err != nil {
 				t.Errorf("%s, %s: %v", name, what, err)
 			}
 		}
-		if err := s.Verify(req, held(older[name]), webhook.Expect{}, noon); !errors.Is(err, webhook.ErrSignature) {
+		if err := s.Verify(req, held(sm.older), sm.expect, noon); !errors.Is(err, webhook.ErrSignature) {
 			t.Errorf("%s, retired secret: %v", name, err)
 		}
-		if name == woo {
+		if !sm.lists {
 			continue
 		}
 		// The sender signs with both while it rotates; a receiver that has either takes it.
-		other := signedWith(t, name, older[name], bodies[name])
-		both := with(req, "Webhook-Signature", req.Header.Get("Webhook-Signature")+" "+other.Header.Get("Webhook-Signature"))
-		for _, secret := range []string{newer, older[name]} {
-			if err := s.Verify(both, held(secret), webhook.Expect{}, noon); err != nil {
+		other := signedWith(t, name, sm.older, sm.body)
+		both := with(req, sm.signature, req.Header.Get(sm.signature)+" "+other.Header.Get(sm.signature))
+		for _, secret := range []string{newer, sm.older} {
+			if err := s.Verify(both, held(secret), sm.expect, noon); err != nil {
 				t.Errorf("%s, two signatures: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestSecretsThatMustNotBeConfigured(t *testing.T) {
+	for _, name := range webhook.Names() {
+		sm := samples[name]
+		s := sm.scheme(t)
+		made := s.NewSecret([32]byte([]byte("0123456789abcdefghijklmnopqrstuv")))
+		if err := s.CheckSecret(made); err != nil {
+			t.Errorf("%s refuses what it makes: %v", name, err)
+		}
+		if err := s.CheckSecret(held(sm.older)[0]); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for reason, text := range merged(sm.unfit, map[string]string{"nobody has filled in": ""}) {
+			err := s.CheckSecret(held(text)[0])
+			if !errors.Is(err, webhook.ErrSecret) || !strings.Contains(err.Error(), reason) || len(text) > 8 && strings.Contains(err.Error(), text) {
+				t.Errorf("%s, want %q: %v", name, reason, err)
+			}
+			if public := reason == "everybody knows it"; errors.Is(err, webhook.ErrPublicSecret) != public {
+				t.Errorf("%s, public %v: %v", name, public, err)
+			}
+		}
+		for _, text := range sm.badSecrets {
+			if err := s.CheckSecret(held(text)[0]); !errors.Is(err, webhook.ErrSecret) {
+				t.Errorf("%s takes what cannot verify: %v", name, err)
 			}
 		}
 	}

@@ -1,8 +1,10 @@
 package webhook
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"engang/shared/secrets"
@@ -12,11 +14,12 @@ import (
 // headers that it is given stay, signature and signed time are set, and ids that are missing are made
 // up. Event type and source are the caller's. The given request is not changed.
 //
-// It is for tests, for trying an endpoint and for the sample. It returns an error that wraps
+// Where the sender signs the address, URL must be the public one. It is for tests, for trying an endpoint and for the sample. It returns an error that wraps
 // [ErrSecret] when nothing can be signed with the secret.
 func (s Scheme) Sign(req Request, secret secrets.Value, now time.Time) (Request, error) {
-	k, ok := s.usable(secret)
-	if !ok || k.sign == nil {
+	keys := s.usable(secret)
+	i := slices.IndexFunc(keys, func(k key) bool { return k.sign != nil })
+	if i < 0 {
 		return Request{}, fmt.Errorf("sign %s delivery: %w", s.name, ErrSecret)
 	}
 	if req.Method == "" {
@@ -26,8 +29,8 @@ func (s Scheme) Sign(req Request, secret secrets.Value, now time.Time) (Request,
 	if req.Header == nil {
 		req.Header = http.Header{}
 	}
-	missing(req.Header, "Content-Type", "application/json")
-	s.seal(&req, k, now)
+	missing(req.Header, "Content-Type", cmp.Or(s.contentType, "application/json"))
+	s.seal(&req, keys[i], now)
 	return req, nil
 }
 

@@ -13,13 +13,13 @@ import (
 
 func TestSignLeavesWhatItIsGiven(t *testing.T) {
 	for _, name := range webhook.Names() {
-		given := webhook.Request{Body: []byte(bodies[name]), URL: "https://hooks.example.com/hooks/x", Header: http.Header{}}
+		sm := samples[name]
+		given := webhook.Request{Body: []byte(sm.body), URL: "https://hooks.example.com/hooks/x", Header: http.Header{}}
 		given.Header.Set("X-WC-Webhook-Topic", "order.created")
 		given.Header.Set("Webhook-Id", "msg_mine")
 		given.Header.Set("Content-Type", "application/json; charset=utf-8")
 		before := given.Header.Clone()
-		_, secret := signed(t, name, bodies[name])
-		got, err := row(t, name).Sign(given, secrets.NewValue(secret), noon)
+		got, err := sm.scheme(t).Sign(given, secrets.NewValue(sm.secret), noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestSignLeavesWhatItIsGiven(t *testing.T) {
 		if got.Header.Get("Webhook-Id") != "msg_mine" || got.Header.Get("Content-Type") != "application/json; charset=utf-8" || got.URL != given.URL || got.Method != http.MethodPost {
 			t.Errorf("%s did not keep what it was given: %+v", name, got)
 		}
-		if err := row(t, name).Verify(got, held(secret), webhook.Expect{}, noon); err != nil {
+		if err := sm.scheme(t).Verify(got, held(sm.secret), sm.expect, noon); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -37,8 +37,8 @@ func TestSignLeavesWhatItIsGiven(t *testing.T) {
 
 func TestSignMakesUpWhatIsMissing(t *testing.T) {
 	at := func(name string, now time.Time) webhook.Request {
-		_, secret := signed(t, name, bodies[name])
-		req, err := row(t, name).Sign(webhook.Request{Body: []byte(bodies[name])}, secrets.NewValue(secret), now)
+		sm := samples[name]
+		req, err := row(t, name).Sign(webhook.Request{Body: []byte(sm.body)}, secrets.NewValue(sm.secret), now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,7 @@ const fiveMinutes = 300 * time.Second
 var standardWebhooks = Scheme{
 	name:      "standard-webhooks",
 	key:       standardKey,
+	terms:     whsecTerms,
 	proof:     standardProof,
 	messages:  standardMessages,
 	window:    fiveMinutes,
@@ -41,6 +42,7 @@ var standardWebhooks = Scheme{
 var openAI = Scheme{
 	name:       "openai",
 	key:        openAIKey,
+	terms:      whsecTerms,
 	proof:      standardProof,
 	messages:   standardMessages,
 	window:     fiveMinutes,
@@ -53,6 +55,29 @@ var openAI = Scheme{
 	kind:       upToLastDot,
 	id:         pointerTo("/data/id"),
 	version:    pointerTo("/created_at"),
+}
+
+// whsecTerms are those of the Standard Webhooks specification.
+var whsecTerms = secretTerms{
+	form:   "whsec_ and the base64 of 24 to 64 bytes",
+	not:    []otherSecret{{"whsk_", "the private half of a key pair, which only the sender may hold"}},
+	reason: whsecReason,
+	make:   func(random []byte) string { return "whsec_" + base64.StdEncoding.EncodeToString(random) },
+}
+
+func whsecReason(text string) string {
+	if strings.HasPrefix(text, "whpk_") {
+		return ""
+	}
+	switch raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_")); {
+	case err != nil && strings.HasPrefix(text, "whsec_"):
+		return "what follows whsec_ is not base64"
+	case err == nil && len(raw) < 24:
+		return "it has fewer than 24 bytes"
+	case err == nil && len(raw) > 64:
+		return "it has more than 64 bytes"
+	}
+	return ""
 }
 
 // The labels of Standard Webhooks.
@@ -143,18 +168,6 @@ func standardSignature(text string) (signature, bool) {
 	}
 	sum, ok := unbase64(encoded, size)
 	return signature{label: label, sum: sum}, ok
-}
-
-// lastSecond is the end of the year 9999, which stands for any time that is later.
-const lastSecond = 253402300799
-
-func wholeSeconds(stamp string) time.Time {
-	whole, _, _ := strings.Cut(stamp, ".")
-	n, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || n > lastSecond { // digits only: it can only be too large
-		n = lastSecond
-	}
-	return time.Unix(n, 0).UTC()
 }
 
 // standardMessages is id.time.body with the time as it was written, and if it has a fraction, then also

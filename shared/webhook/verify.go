@@ -1,10 +1,8 @@
 package webhook
 
 import (
-	"crypto/ed25519"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"slices"
@@ -34,14 +32,6 @@ type signature struct {
 // A message is what is signed, in parts that follow one another.
 type message [][]byte
 
-// A key is what a configured secret means. The secret alone picks the algorithm: a header that could
-// pick it would let anyone sign with a public key.
-type key struct {
-	label  string                              // of the signatures that it can check and make
-	expect func(message) func(sum []byte) bool // nil: it can only sign; the work on the message is done once
-	sign   func(message) []byte                // nil: it can only check
-}
-
 // Verify tells whether a delivery was signed by who holds one of the secrets, within the window of
 // time, and names the expected source. All of them are tried; several are active while one rotates.
 //
@@ -58,9 +48,7 @@ func (s Scheme) Verify(req Request, held []secrets.Value, want Expect, now time.
 func (s Scheme) verify(req Request, held []secrets.Value, want Expect, now time.Time) error {
 	var keys []key
 	for _, secret := range held {
-		if k, ok := s.usable(secret); ok && k.expect != nil {
-			keys = append(keys, k)
-		}
+		keys = append(keys, slices.DeleteFunc(s.usable(secret), func(k key) bool { return !k.checks() })...)
 	}
 	if len(keys) == 0 {
 		return fmt.Errorf("%d configured: %w", len(held), ErrSecret)
@@ -69,13 +57,67 @@ func (s Scheme) verify(req Request, held []secrets.Value, want Expect, now time.
 	if err != nil {
 		return err
 	}
+	if s.certificate != nil {
+		if keys, err = s.certify(keys, req, want.Certificate); err != nil {
+			return err
+		}
+	}
 	if !matches(keys, p.signatures, s.messages(req, p)) {
 		return fmt.Errorf("none of %d keys made one of %d signatures: %w", len(keys), len(p.signatures), ErrSignature)
 	}
-	if off := now.Sub(p.at); s.window > 0 && (off > s.window || off < -s.window) {
+	if err := s.checkTime(req, p.at, now); err != nil {
+		return err
+	}
+	return s.checkSource(req, want.Source)
+}
+
+// CertificateURL is where the certificate stands that a delivery was signed under, for [Expect]. It
+// tells false where none is needed, and where the delivery names an address that is not one of the
+// sender's own: such an address must not be fetched, and [Scheme.Verify] refuses the delivery.
+//
+// Whoever fetches follows no redirect, checks chain, names and validity, and keeps what was checked.
+func (s Scheme) CertificateURL(req Request) (string, bool) {
+	if s.certificate == nil {
+		return "", false
+	}
+	return s.certificate(req)
+}
+
+// certify makes keys that check with the certificate of the sender.
+func (s Scheme) certify(keys []key, req Request, text []byte) ([]key, error) {
+	if _, ok := s.certificate(req); !ok {
+		return nil, fmt.Errorf("the certificate is not at one of the sender's addresses: %w", ErrSignature)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return nil, fmt.Errorf("no certificate to check with: %w", ErrSignature)
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate is not readable: %w", ErrSignature)
+	}
+	for i, k := range keys {
+		if k.certified != nil {
+			keys[i].expect = k.certified(c)
+		}
+	}
+	return slices.DeleteFunc(keys, func(k key) bool { return k.expect == nil }), nil
+}
+
+// checkTime comes after the signature: an unsigned time is no information.
+func (s Scheme) checkTime(req Request, at, now time.Time) (err error) {
+	if s.window == 0 {
+		return nil
+	}
+	if s.signedAt != nil {
+		if at, err = s.signedAt(req); err != nil {
+			return err
+		}
+	}
+	if off := now.Sub(at); off > s.window || off < -s.window {
 		return fmt.Errorf("more than %v off: %w", s.window, ErrTimestamp)
 	}
-	return s.checkSource(req.Header, want.Source)
+	return nil
 }
 
 // matches tries every signature with every key of its label, and does not stop at the first that fits.
@@ -97,47 +139,42 @@ func matches(keys []key, signatures []signature, messages []message) bool {
 }
 
 // checkSource compares names without the slash at their end, which people leave out.
-func (s Scheme) checkSource(h http.Header, want string) error {
+func (s Scheme) checkSource(req Request, want string) error {
 	if want == "" {
 		return nil
 	}
-	got, err := only(h, s.source)
-	if err != nil || strings.TrimSuffix(got, "/") != strings.TrimSuffix(want, "/") {
+	got := ""
+	if s.source != nil {
+		got = s.source(req, func() any {
+			doc, _, err := s.Document(req)
+			if err != nil { // it names no source, and what follows refuses it for what it is
+				return nil
+			}
+			return doc
+		})
+	}
+	if got == "" || strings.TrimSuffix(got, "/") != strings.TrimSuffix(want, "/") {
 		return fmt.Errorf("not the one configured: %w", ErrSource)
 	}
 	return nil
 }
 
-// hmacSHA256 is the key of a sender that signs with a shared secret.
-func hmacSHA256(label string, secret []byte) key {
-	sum := func(m message) []byte {
-		mac := hmac.New(sha256.New, secret)
-		for _, part := range m {
-			mac.Write(part)
+// sourceIn reads the sender's name from a header that stands once, or where there is no such header,
+// from the first of these places in the body that has it.
+func sourceIn(name string, pointers ...string) func(Request, func() any) string {
+	var places []field
+	for _, p := range pointers {
+		places = append(places, scalar(p))
+	}
+	return func(r Request, doc func() any) string {
+		if name != "" && len(r.Header.Values(name)) > 0 {
+			return header(name)(reading{Request: r})
 		}
-		return mac.Sum(nil)
+		if len(places) == 0 {
+			return ""
+		}
+		return first(places...)(reading{Request: r, doc: doc()})
 	}
-	return key{
-		label: label,
-		sign:  sum,
-		expect: func(m message) func([]byte) bool {
-			want := sum(m)
-			return func(got []byte) bool { return hmac.Equal(got, want) }
-		},
-	}
-}
-
-// ed25519Check is the key of a receiver: the sender's public half.
-func ed25519Check(label string, public ed25519.PublicKey) key {
-	return key{label: label, expect: func(m message) func([]byte) bool {
-		whole := slices.Concat(m...)
-		return func(got []byte) bool { return ed25519.Verify(public, whole, got) }
-	}}
-}
-
-// ed25519Sign is the key of a sender: the private half, which no receiver should hold.
-func ed25519Sign(label string, private ed25519.PrivateKey) key {
-	return key{label: label, sign: func(m message) []byte { return ed25519.Sign(private, slices.Concat(m...)) }}
 }
 
 // only gives the one value of a header. A value that is missing, repeated or blank is refused: with two
@@ -153,14 +190,4 @@ func only(h http.Header, name string) (string, error) {
 	default:
 		return values[0], nil
 	}
-}
-
-// unbase64 decodes text of exactly size bytes in the one way that they are written: the decoder itself
-// skips line ends.
-func unbase64(text string, size int) ([]byte, bool) {
-	if len(text) != base64.StdEncoding.EncodedLen(size) {
-		return nil, false
-	}
-	sum, err := base64.StdEncoding.Strict().DecodeString(text)
-	return sum, err == nil && len(sum) == size
 }

@@ -7,15 +7,22 @@
 //
 // A delivery is taken in this order:
 //
-//	Handshake ── a ping? ──> answer it, store nothing
-//	Verify    ── over the raw bytes, before anything is parsed
-//	Type      ── what the sender says has happened: looks up the rule of the endpoint
-//	Identify  ── event key, digest, object, version
+//	Lookup, For      ── the provider's row, with what the endpoint adds to it
+//	Handshake        ── an unsigned ping? ──> answer it, store nothing
+//	CertificateURL   ── a certificate to be had first? (its address is always one of the sender's own hosts)
+//	Verify           ── over the raw bytes, before anything is parsed
+//	Document         ── the JSON of the body, also where the sender writes a form
+//	SignedHandshake  ── a signed ping or challenge? ──> answer it, store nothing
+//	Split            ── many events in one? ──> the rest for each part, as for a delivery of its own
+//	Type             ── what the sender says has happened: looks up the rule of the endpoint
+//	Identify         ── event key, digest, object, version, environment
+//	Reply            ── what the sender wants to hear once the event is stored
 //
 // No error and no flaw repeats a value of the delivery or of a secret.
 package webhook
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -44,7 +51,7 @@ var ErrMalformed = errors.New("no usable event type or key")
 // A Request is a delivery as it arrived, before anything is parsed.
 type Request struct {
 	Method string
-	URL    string      // as the sender addressed it, with the query: some senders sign it
+	URL    string      // with the query; where [Scheme.SignsURL], the endpoint's public one, exactly as it is known to the sender
 	Header http.Header // with canonical names, as [http.Header.Add] makes them
 	Body   []byte      // the bytes as sent, after the gateway's own base64
 }
@@ -58,7 +65,8 @@ type Pong struct {
 
 // Expect is what an endpoint demands of a delivery beside the signature.
 type Expect struct {
-	Source string // what the sender calls itself; empty: anything
+	Source      string // what the sender calls itself; empty: anything
+	Certificate []byte // PEM: what stands at [Scheme.CertificateURL], chain and validity checked; for senders that have one
 }
 
 // A Rule is what an endpoint says about events of one type, instead of the provider's own row.
@@ -78,10 +86,20 @@ type Fact struct {
 	SenderID   string    // the sender's id of the event, empty where it has none: for search
 	Kind       string    // of the object; empty together with ObjectID
 	ObjectID   string    // the sender's id of the object; empty when Flaw says why
-	Version    string    // of the object, as it stands in the payload; empty: none
-	SignedAt   time.Time // the signed time, in whole seconds; zero where the sender signs none
+	Version    string    // of the object, as the payload says: a time or a whole number; empty: none
+	SignedAt   time.Time // the signed time, as fine as the sender writes it; zero where it signs none
 	Flaw       string    // why nothing can be done for the event; empty: nothing is wrong
+
+	// Environment is [Test] or [Production] where the sender says which (livemode, test_mode), else empty.
+	// It is not signed everywhere, and decides only what is left out.
+	Environment string
 }
+
+// What a sender may say about its event's environment: the words of the configuration.
+const (
+	Test       = "test"
+	Production = "production"
+)
 
 // A Scheme is one provider's row. The zero Scheme is not usable: get one from [Lookup].
 type Scheme struct {
@@ -92,27 +110,48 @@ type Scheme struct {
 	methods   []string                   // beside POST, for the handshake alone
 
 	// The signature.
-	key      func(secret []byte) (key, bool)        // what a configured secret means; false: it is not usable
-	proof    func(Request) (proof, error)           // reads signatures and signed time; its errors wrap ErrSignature
-	messages func(Request, proof) []message         // what may be signed: one that matches is enough
-	window   time.Duration                          // how far the signed time may be off; zero: none is signed
-	source   string                                 // header that names the source, unsigned; empty: none does
-	seal     func(r *Request, k key, now time.Time) // signs: completes the headers of r, which are its own
+	key         func(secret []byte) (key, bool)             // what a configured secret means; false: it is not usable
+	terms       secretTerms                                 // what a secret must be before it is configured
+	proof       func(Request) (proof, error)                // reads signatures and signed time; its errors wrap ErrSignature
+	messages    func(Request, proof) []message              // what may be signed: one that matches is enough
+	signedAt    func(Request) (time.Time, error)            // of a sender whose signed time is in the body: read once the signature is right; nil: the proof has it
+	window      time.Duration                               // how far the signed time may be off; zero: none is signed
+	source      func(r Request, document func() any) string // what the sender calls itself, "" where that is not said once; nil: nothing
+	certificate func(Request) (url string, ok bool)         // where the sender's certificate is; false: not at one of its hosts; nil: it has none
+	signsURL    bool                                        // the address is signed, as the sender knows it
+	seal        func(r *Request, k key, now time.Time)      // signs: completes the headers of r, which are its own
+	contentType string                                      // of what it sends; empty: application/json
+	adjust      func(Scheme, Endpoint) (Scheme, error)      // what an endpoint may say about the signature; nil: nothing
+
+	// The body.
+	document func(Request) (doc any, content []byte, err error)               // of a sender that writes forms; nil: the body is the document
+	greeting func(r Request, doc any) (Pong, bool)                            // a signed ping or challenge; nil: none
+	split    func(doc any, content []byte) (parts []json.RawMessage, ok bool) // of a sender that puts many events in one delivery; nil: it does not
 
 	// The event.
-	eventType  field
-	eventKey   field
-	digest     field
-	deliveryID field // nil: none
-	senderID   field // nil: none
-	kind       field // nil: only a rule names the object
-	id         document.Pointer
-	version    document.Pointer
-	flaw       func(object map[string]any) string // a body that is signed and still not what it should be; nil: none known
+	eventType   field // nil: only the endpoint knows
+	eventKey    field
+	digest      field
+	deliveryID  field // nil: none
+	senderID    field // nil: none
+	environment field // nil: the sender does not say
+	kind        field // nil: only a rule names the object
+	id          document.Pointer
+	idText      field // in place of id, of a sender whose id has to be put together; nil: id says where
+	version     document.Pointer
+	versionText field                              // in place of version, of a sender that writes no time or whole number; nil: version says where
+	flaw        func(object map[string]any) string // a body that is signed and still not what it should be; nil: none known
+	misfit      func(reading) string               // the same, of a sender whose unsigned headers must fit the body; nil: none known
+
+	reply Reply // zero: 200 and whatever the caller writes
 }
 
-// table is every provider that can be configured.
-var table = []Scheme{openAI, standardWebhooks, wooCommerce}
+// table is every provider that can be configured, one a line.
+var table = []Scheme{
+	openAI,
+	standardWebhooks,
+	wooCommerce,
+}
 
 // Lookup gives the row of a provider.
 func Lookup(provider string) (Scheme, bool) {
@@ -141,13 +180,11 @@ func (s Scheme) Name() string { return s.name }
 func (s Scheme) Methods() []string { return append([]string{http.MethodPost}, s.methods...) }
 
 // NamesSource tells whether deliveries say which source they come from, so that [Expect] can demand one.
-func (s Scheme) NamesSource() bool { return s.source != "" }
+func (s Scheme) NamesSource() bool { return s.source != nil }
 
-// Handshake answers a sender's unsigned ping. It is asked first, whatever the method and the secrets;
-// what it answers is no event and must not be stored.
-func (s Scheme) Handshake(req Request) (Pong, bool) {
-	if s.handshake == nil || !slices.Contains(s.Methods(), req.Method) {
-		return Pong{}, false
-	}
-	return s.handshake(req)
-}
+// NeedsType tells whether only the endpoint's configuration can say what has happened ([Endpoint]).
+func (s Scheme) NeedsType() bool { return s.eventType == nil }
+
+// SignsURL tells whether the address is signed. [Request.URL] must then be the endpoint's public URL,
+// to the letter as the sender has it, with the query of the delivery itself.
+func (s Scheme) SignsURL() bool { return s.signsURL }

@@ -28,9 +28,10 @@ var wooCommerce = Scheme{
 	handshake:  wooPing,
 	methods:    []string{http.MethodGet}, // a ping follows redirects, and becomes a GET with the body
 	key:        func(secret []byte) (key, bool) { return hmacSHA256("", specialCharsDecode(secret)), true },
+	terms:      secretTerms{not: []otherSecret{{"ck_", "a consumer key of the REST interface"}, {"cs_", "a consumer secret of the REST interface"}}},
 	proof:      bareBase64(wooSignature),
 	messages:   func(r Request, _ proof) []message { return []message{{r.Body}} },
-	source:     wooSource,
+	source:     sourceIn(wooSource),
 	seal:       wooSeal,
 	eventType:  header(wooTopic),
 	eventKey:   typeAndBody,
