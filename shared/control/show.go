@@ -89,13 +89,18 @@ func pick(all []Operation, name string) (*Operation, error) {
 }
 
 func (c *Control) object(ctx context.Context, scope object.Scope, id object.ID, since time.Time) (Object, error) {
+	span := Span{Since: since, Limit: MaxLimit}.complete(c.d.Now())
+	doc := Object{Kind: "object", ID: id.String(), Tenant: scope.Tenant, Environment: scope.Environment, Since: span.Since.UTC(), Operations: []Operation{}, Results: []Result{}}
+	var err error
+	if doc.Events, doc.Complete, err = c.eventsOf(ctx, scope, id, span); err != nil {
+		return Object{}, err
+	}
+	// Events come first: one that is seen settled then has its work beside it, never the other way round.
 	all, err := c.collect(ctx, scope, id)
 	if err != nil {
 		return Object{}, err
 	}
-	span := Span{Since: since, Limit: MaxLimit}.complete(c.d.Now())
-	doc := Object{Kind: "object", ID: id.String(), Tenant: scope.Tenant, Environment: scope.Environment, Since: span.Since.UTC(), Operations: []Operation{}, Results: []Result{}}
-	if doc.Events, doc.Complete, err = c.eventsOf(ctx, scope, id, span, all); err != nil {
+	if doc.Events, err = c.withNamed(ctx, doc.Events, all); err != nil {
 		return Object{}, err
 	}
 	for _, o := range all.ops {
@@ -119,25 +124,28 @@ func (c *Control) object(ctx context.Context, scope object.Scope, id object.ID, 
 	return doc, nil
 }
 
-// eventsOf finds the events of an object: those of the span, and older ones that its operations and
-// results name. The oldest comes first.
-func (c *Control) eventsOf(ctx context.Context, scope object.Scope, id object.ID, span Span, all collection) ([]Event, bool, error) {
+// eventsOf finds the events of an object in a span, and tells whether these are all.
+func (c *Control) eventsOf(ctx context.Context, scope object.Scope, id object.ID, span Span) (events []Event, complete bool, err error) {
 	w, err := c.walk(scope, span)
 	if err != nil {
 		return nil, false, err
 	}
-	events, seen := []Event{}, map[string]bool{}
 	for {
 		e, ok, err := w.next(ctx)
-		if err != nil {
-			return nil, false, err
-		}
-		if !ok {
-			break
+		if err != nil || !ok {
+			return events, w.done, err
 		}
 		if e.Object == id.String() {
-			events, seen[e.ID] = append(events, e), true
+			events = append(events, e)
 		}
+	}
+}
+
+// withNamed adds older events that operations and results name. The oldest comes first.
+func (c *Control) withNamed(ctx context.Context, events []Event, all collection) ([]Event, error) {
+	seen := map[string]bool{}
+	for _, e := range events {
+		seen[e.ID] = true
 	}
 	var named []inbox.EventID
 	name := func(id inbox.EventID) {
@@ -153,11 +161,11 @@ func (c *Control) eventsOf(ctx context.Context, scope object.Scope, id object.ID
 	}
 	older, err := read(ctx, c.d.Store, named)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	events = append(events, older...)
+	events = slices.Concat([]Event{}, events, older)
 	slices.SortStableFunc(events, func(a, b Event) int { return a.ReceivedAt.Compare(b.ReceivedAt) })
-	return events, w.done, nil
+	return events, nil
 }
 
 // withEvents adds to an operation the events that asked for it.
