@@ -3,6 +3,7 @@
 package invoke
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,7 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	}
 	id := uuid.NewString()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Timeout)
+	defer cancel()
 	ctx, invocation := wire.Begin(lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: id}), f.Name, id)
 	type ended struct {
 		answer []byte
@@ -61,13 +63,12 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	}
 	done := make(chan ended, 1) // buffered: a run that is given up still ends
 	f.busy.Go(func() {
-		defer cancel()
 		answer, err := f.run(ctx, env, event)
 		done <- ended{answer, err}
 	})
+	defer invocation.End()
 	select {
 	case e := <-done:
-		defer invocation.End()
 		switch {
 		case invocation.Killed():
 			return nil, &FunctionError{wire.ErrKilled} // whatever it answers, its process is gone
@@ -100,7 +101,8 @@ func (f *Function) run(ctx context.Context, env lambda.Handler, event []byte) (a
 			err = &panicError{p}
 		}
 	}()
-	return env.Invoke(ctx, event)
+	answer, err = env.Invoke(ctx, event)
+	return bytes.Clone(answer), err // the environment's next event is written into the same bytes
 }
 
 func (f *Function) take() (lambda.Handler, int, error) {

@@ -124,3 +124,20 @@ func TestAKilledInvocationIsGivenUpAtOnce(t *testing.T) {
 		f.Wait()
 	})
 }
+
+// The handler that aws-lambda-go makes writes each answer into the same bytes.
+func TestAnAnswerOutlivesTheNextEvent(t *testing.T) {
+	f := &invoke.Function{Name: "console", Timeout: time.Minute, Log: io.Discard, Start: func() (lambda.Handler, error) {
+		return lambda.NewHandler(func(_ context.Context, s string) (string, error) { return s, nil }), nil
+	}}
+	first, err := f.Invoke(t.Context(), []byte(`"first"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Invoke(t.Context(), []byte(`"other"`)); err != nil {
+		t.Fatal(err)
+	}
+	if string(first) != `"first"` {
+		t.Errorf("the first answer became %s", first)
+	}
+}
