@@ -87,3 +87,6 @@ func unhex(text string, size int) ([]byte, bool) {
 	sum, err := hex.DecodeString(text)
 	return sum, err == nil && hex.EncodeToString(sum) == text
 }
+
+// hexOf makes text of random bytes for a secret that is text.
+func hexOf(random []byte) string { return hex.EncodeToString(random) }

@@ -30,7 +30,7 @@ var wooCommerce = Scheme{
 	key:        func(secret []byte) (key, bool) { return hmacSHA256("", specialCharsDecode(secret)), true },
 	terms:      secretTerms{not: []otherSecret{{"ck_", "a consumer key of the REST interface"}, {"cs_", "a consumer secret of the REST interface"}}},
 	proof:      bareBase64(wooSignature),
-	messages:   func(r Request, _ proof) []message { return []message{{r.Body}} },
+	messages:   bodyAlone,
 	source:     sourceIn(wooSource),
 	seal:       wooSeal,
 	eventType:  header(wooTopic),
@@ -61,21 +61,6 @@ func wooRESTError(body map[string]any) string {
 		return ""
 	}
 	return "the shop sent an error of its REST interface in place of the object: it is gone, or the webhook's user may not read it"
-}
-
-// bareBase64 reads a header that is one SHA-256 sum in base64 and nothing else.
-func bareBase64(name string) func(Request) (proof, error) {
-	return func(r Request) (proof, error) {
-		text, err := only(r.Header, name)
-		if err != nil {
-			return proof{}, err
-		}
-		sum, ok := unbase64(text, 32)
-		if !ok {
-			return proof{}, unreadable(name)
-		}
-		return proof{signatures: []signature{{sum: sum}}}, nil
-	}
 }
 
 var (
