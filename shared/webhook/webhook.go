@@ -149,6 +149,7 @@ type Scheme struct {
 // table is every provider that can be configured, one a line.
 var table = []Scheme{
 	openAI,
+	shopify,
 	stripe,
 	standardWebhooks,
 	wooCommerce,
