@@ -59,6 +59,7 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
+	gopkg.in/validator.v2 v2.0.1 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 )
 

@@ -129,9 +129,12 @@ var standardTime = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 
 // standardProof reads the three headers. A signature under an unknown label is left out, since senders
 // may list several; one without a label is refused, although OpenAI's library takes it.
-func standardProof(r Request) (proof, error) {
+func standardProof(r Request) (proof, error) { return proofUnder(standardNames, r) }
+
+// proofUnder does that for headers of these names: id, time, signatures.
+func proofUnder(names [3]string, r Request) (proof, error) {
 	var texts [3]string
-	for i, name := range []string{standardID, standardStamp, standardSignatures} {
+	for i, name := range names {
 		text, err := only(r.Header, name)
 		if err != nil {
 			return proof{}, err
@@ -140,22 +143,22 @@ func standardProof(r Request) (proof, error) {
 	}
 	p, list := proof{id: texts[0], stamp: texts[1]}, texts[2]
 	if strings.Contains(p.id, ".") || !printable(p.id) { // a dot would let id and time swap characters
-		return proof{}, unreadable(standardID)
+		return proof{}, unreadable(names[0])
 	}
 	if !standardTime.MatchString(p.stamp) {
-		return proof{}, unreadable(standardStamp)
+		return proof{}, unreadable(names[1])
 	}
 	p.at = wholeSeconds(p.stamp)
 	for text := range strings.SplitSeq(list, " ") {
 		if strings.Count(text, ",") > 1 { // two headers that a gateway has joined
-			return proof{}, unreadable(standardSignatures)
+			return proof{}, unreadable(names[2])
 		}
 		if s, ok := standardSignature(text); ok {
 			p.signatures = append(p.signatures, s)
 		}
 	}
 	if n := len(p.signatures); n == 0 || n > maxSignatures {
-		return proof{}, unreadable(standardSignatures)
+		return proof{}, unreadable(names[2])
 	}
 	return p, nil
 }
@@ -188,13 +191,17 @@ func standardMessage(id, stamp string, body []byte) message {
 // standardSeal signs as a sender does. The time is always now's; an id that is there is kept, as on a
 // retry, else it is made from body and time.
 func standardSeal(prefix string) func(*Request, key, time.Time) {
+	return sealUnder(standardNames, prefix)
+}
+
+func sealUnder(names [3]string, prefix string) func(*Request, key, time.Time) {
 	return func(r *Request, k key, now time.Time) {
 		stamp := strconv.FormatInt(now.Unix(), 10)
 		sum := sha256.Sum256(append([]byte(stamp), r.Body...))
-		missing(r.Header, standardID, prefix+hex.EncodeToString(sum[:12]))
-		signed := k.sign(standardMessage(r.Header.Get(standardID), stamp, r.Body))
-		r.Header.Set(standardStamp, stamp)
-		r.Header.Set(standardSignatures, k.label+","+base64.StdEncoding.EncodeToString(signed))
+		missing(r.Header, names[0], prefix+hex.EncodeToString(sum[:12]))
+		signed := k.sign(standardMessage(r.Header.Get(names[0]), stamp, r.Body))
+		r.Header.Set(names[1], stamp)
+		r.Header.Set(names[2], k.label+","+base64.StdEncoding.EncodeToString(signed))
 	}
 }
 

@@ -151,6 +151,7 @@ var table = []Scheme{
 	openAI,
 	shopify,
 	stripe,
+	svix,
 	standardWebhooks,
 	wooCommerce,
 }
