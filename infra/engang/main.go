@@ -3,17 +3,9 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"engang/infra/engang/program"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := program.Run(ctx, program.Process())
-	stop()
-	os.Exit(code)
-}
+func main() { os.Exit(program.Main()) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"engang/infra/configfile"
@@ -91,7 +92,7 @@ func exitCode(err error) int {
 // tell writes an error to stderr and returns its exit code.
 func (p *program) tell(err error) int {
 	code := exitCode(err)
-	if p.json {
+	if p.json || slices.Contains(p.Args, "--json") { // a wrong flag stops the reading of those behind it
 		raw, _ := json.Marshal(document(err, code)) // texts and numbers: it cannot fail
 		fmt.Fprintln(p.Stderr, string(raw))
 		return code

@@ -63,7 +63,7 @@ func (p *program) eventsCommand() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use: "events", Short: "List what was taken, the newest first", Args: noArguments,
-		Example: "  engang events --since 2h\n  engang events --state parked\n  engang events --endpoint woo-shop --type product.updated --object product:794 --duplicates\n  engang events --event-id msg_2pQ7 --limit 1\n  engang events --watch --json",
+		Example: "  engang events --since 2h\n  engang events --state parked\n  engang events --endpoint woo-shop --type product.updated --object product:794 --duplicates\n  engang events --event-id msg_2pQ7 --limit 1\n  engang events --until 2026-11-29T12:00:00Z --after MjAyNi0xMS0yOXw\n  engang events --watch --json",
 	}
 	s.flags(cmd)
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "", "only of this endpoint")
@@ -90,7 +90,7 @@ func (p *program) operationsCommand() *cobra.Command {
 	var f struct{ recipe, state, category, object string }
 	cmd := &cobra.Command{
 		Use: "operations", Short: "List work and its states, that of the newest event first", Args: noArguments,
-		Example: "  engang operations\n  engang operations --state failed --category transient --since 30d\n  engang operations --recipe product-card@3 --object product:794\n  engang operations --watch",
+		Example: "  engang operations\n  engang operations --state failed --category transient --since 30d\n  engang operations --recipe product-card@3 --object product:794 --limit 10\n  engang operations --until 1h --after MjAyNi0xMS0yOXw\n  engang operations --watch",
 	}
 	s.flags(cmd)
 	cmd.Flags().StringVar(&f.recipe, "recipe", "", "only of this recipe, or recipe@version")

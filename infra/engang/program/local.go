@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"engang/infra/engang/text"
 	"engang/infra/local"
 	"engang/infra/local/faults"
+	"engang/shared/config"
 	"engang/shared/inbox"
 )
 
@@ -139,11 +141,15 @@ func (p *program) greet(s *local.System, r running) {
 	}
 	fmt.Fprintf(p.Stdout, "engang local: ready in %s (%s)\n\n", text.Duration(s.Ready()), data)
 	set := s.Config()
+	endpoints := slices.Clone(set.Endpoints)
+	slices.SortStableFunc(endpoints, func(a, b config.Endpoint) int { // that of the sample first
+		return strings.Compare(strings.TrimPrefix(a.Name, sampleEndpoint), strings.TrimPrefix(b.Name, sampleEndpoint))
+	})
 	var rows [][]string
-	for i, e := range set.Endpoints {
+	for i, e := range endpoints {
 		label := ""
 		if i == 0 {
-			label = "hooks"
+			label = "hooks   " // as wide as the page that promises it
 		}
 		secret := ""
 		if len(e.Secrets) > 0 {

@@ -2,14 +2,24 @@ package program
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime/debug"
 	"strings"
 	"syscall"
 )
+
+// Main runs the command line of this process until it ends or is interrupted, and returns its exit code.
+// A second interrupt ends it at once.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, process())
+}
 
 // built is the version that the Go tool wrote into the binary: a release's tag, or the commit.
 func built() string {

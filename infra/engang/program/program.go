@@ -34,8 +34,8 @@ type Env struct {
 	Again func(environment []string) error
 }
 
-// Process is the environment of this process.
-func Process() Env {
+// process is the environment of this process.
+func process() Env {
 	return Env{
 		Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
 		HTTP:    &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: transport()},
@@ -90,6 +90,7 @@ func (p *program) root() *cobra.Command {
 		Use:           "engang",
 		Short:         "Webhooks in, AI enrichment out, one intended effect per business event",
 		Long:          "engang runs and operates a system that takes webhooks, enriches what they are about with one paid model call each, and keeps the result.\n\nStart with: " + p.Command + " local",
+		Example:       "  engang local\n  engang events --target http://127.0.0.1:9000 --utc=false --timeout 5s\n  engang operations --tenant shop --environment test --json\n  engang send --target my-stack --yes\n  engang show product:794 --as ann",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

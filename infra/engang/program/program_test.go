@@ -1,0 +1,303 @@
+package program_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"engang/infra/engang/program"
+	"engang/shared/control"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOutputOfEachCommand(t *testing.T) {
+	event, parked, op, review := settledEvent(), parkedEvent(), completed(), inReview()
+	more := control.List[control.Event]{Items: []control.Event{event}, Next: "cursor-1"}
+	for _, c := range []struct {
+		name string
+		show any // the answer of /api/show, or of the list
+		args []string
+	}{
+		{"events", nil, []string{"events"}},
+		{"events-more", more, []string{"events", "--limit", "1"}},
+		{"events-none", control.List[control.Event]{}, []string{"events"}},
+		{"operations", nil, []string{"operations"}},
+		{"show-object", nil, []string{"show", "product:794"}},
+		{"show-event", event, []string{"show", event.ID}},
+		{"show-parked", parked, []string{"show", parked.ID}},
+		{"show-operation", op, []string{"show", op.ID}},
+		{"show-review", review, []string{"show", review.ID}},
+		{"show-body", event, []string{"show", event.ID, "--body", "--reason", "why"}},
+		{"version", nil, []string{"version"}},
+	} {
+		for suffix, flags := range map[string][]string{"": nil, "-json": {"--json"}} {
+			api := serveCanned(t)
+			if c.show != nil {
+				api.answer["/api/"+c.args[0]] = c.show
+			}
+			code, stdout, stderr := run(t, t.Context(), append(append(c.args, "--target", api.url), flags...)...)
+			if code != 0 || stderr != "" {
+				t.Errorf("%s: exit %d, %s", c.name, code, stderr)
+			}
+			golden(t, c.name+suffix, stdout)
+			if suffix != "" && !json.Valid([]byte(stdout)) {
+				t.Errorf("%s: not one JSON document", c.name)
+			}
+		}
+	}
+}
+
+func TestFlagsBecomeTheQuery(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want map[string]string
+	}{
+		{[]string{"events"}, map[string]string{"since": "2026-11-26T12:00:00Z", "limit": "50"}},
+		{[]string{"events", "--since", "2h", "--until", "2026-11-29T11:00:00+01:00", "--after", "c", "--limit", "7", "--endpoint", "e", "--type", "t", "--object", "o:1", "--state", "s", "--event-id", "m", "--duplicates", "--tenant", "a", "--environment", "b"},
+			map[string]string{"since": "2026-11-29T10:00:00Z", "until": "2026-11-29T10:00:00Z", "after": "c", "limit": "7", "endpoint": "e", "type": "t", "object": "o:1", "state": "s", "event_id": "m", "duplicates": "true", "tenant": "a", "environment": "b"}},
+		{[]string{"operations", "--recipe", "r", "--state", "s", "--category", "unusable output", "--object", "o:1", "--since", "30d"},
+			map[string]string{"since": "2026-10-30T12:00:00Z", "limit": "50", "recipe": "r", "state": "s", "category": "unusable output", "object": "o:1"}},
+		{[]string{"show", "product:1/r@1/ab", "--since", "1d"}, map[string]string{"id": "product:1/r@1/ab", "since": "2026-11-28T12:00:00Z"}},
+		{[]string{"show", "--endpoint", "crm", "--event-id", "msg_1"}, map[string]string{"endpoint": "crm", "event_id": "msg_1", "since": "2026-11-26T12:00:00Z"}},
+	} {
+		api := serveCanned(t)
+		code, _, stderr := run(t, t.Context(), append(c.args, "--target", api.url, "--as", "ann")...)
+		got := map[string]string{}
+		for name := range api.asked[0] {
+			got[name] = api.asked[0].Get(name)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || code != 0 || api.as[0] != "ann" {
+			t.Errorf("%v: exit %d %s as %s: %s", c.args, code, stderr, api.as[0], diff)
+		}
+	}
+}
+
+// A list asks on until it has as many as it shall show, since a page may be short.
+func TestAListFollowsShortPages(t *testing.T) {
+	api := serveCanned(t)
+	n := 0
+	api.answer["/api/events"] = func() any {
+		n++
+		page := control.List[control.Event]{Items: []control.Event{}, Next: "c"}
+		if n%2 == 0 {
+			page.Items = append(page.Items, settledEvent())
+		}
+		return page
+	}
+	code, stdout, _ := run(t, t.Context(), "events", "--limit", "2", "--json", "--target", api.url)
+	var list control.List[control.Event]
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil || code != 0 || len(list.Items) != 2 || n != 4 || list.Next != "c" {
+		t.Errorf("exit %d after %d pages: %s", code, n, stdout)
+	}
+	if last := api.asked[3]; last.Get("after") != "c" || last.Get("limit") != "1" {
+		t.Errorf("asked %v", last)
+	}
+}
+
+func TestAWatchTellsWhatIsNewAndWhatHasChanged(t *testing.T) {
+	api := serveCanned(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	e := settledEvent()
+	n := 0
+	api.answer["/api/events"] = func() any {
+		n++
+		list := control.List[control.Event]{Items: []control.Event{e}}
+		switch n {
+		case 1:
+			list.Items[0].State, list.Items[0].Outcome = "received", ""
+		case 3:
+			list.Items = append([]control.Event{parkedEvent()}, list.Items...)
+		case 4:
+			cancel()
+		}
+		return list
+	}
+	code, stdout, stderr := run(t, ctx, "events", "--watch", "--json", "--target", api.url)
+	var got []string
+	for line := range strings.Lines(stdout) {
+		var e control.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		got = append(got, e.ID[4:5]+" "+e.State)
+	}
+	if diff := cmp.Diff([]string{"a received", "a settled", "b parked"}, got); diff != "" || code != 0 {
+		t.Errorf("exit %d %s %s", code, stderr, diff)
+	}
+}
+
+func TestEachExitCodeIsReached(t *testing.T) {
+	problem := func(status int) refusal {
+		return refusal{status, `{"type":"urn:engang:problem:x","title":"Title","status":` + http.StatusText(status)[:0] + `0,"detail":"What to do."}`}
+	}
+	for _, c := range []struct {
+		name   string
+		answer any
+		args   []string
+		code   int
+		says   string
+	}{
+		{"done", object(), []string{"show", "product:794"}, 0, ""},
+		{"a fault of theirs", problem(500), []string{"show", "product:794"}, 1, "Title: What to do."},
+		{"throttled by the gateway", refusal{429, `{"message":"Too Many Requests"}`}, []string{"show", "product:794"}, 1, "Too Many Requests"},
+		{"not engang", refusal{200, `<html>`}, []string{"show", "product:794"}, 1, "it is not engang that answers"},
+		{"a parameter they refuse", problem(400), []string{"show", "product:794"}, 2, "Title"},
+		{"no such thing", problem(404), []string{"show", "product:794"}, 3, "Title"},
+		{"refused by its state", problem(409), []string{"show", "product:794"}, 4, "Title"},
+		{"not allowed", problem(403), []string{"show", "product:794"}, 5, "Title"},
+		{"the function did not answer the gateway", refusal{503, `{"message":"Service Unavailable"}`}, []string{"show", "product:794"}, 6, "Service Unavailable"},
+		{"an unknown command", nil, []string{"shwo"}, 2, "unknown command"},
+		{"an unknown flag", nil, []string{"events", "--stat", "x"}, 2, "unknown flag"},
+		{"a surplus argument", nil, []string{"events", "x"}, 2, "takes no argument"},
+		{"no argument", nil, []string{"show"}, 2, "say one ID"},
+		{"half of a sender's id", nil, []string{"show", "--event-id", "x"}, 2, "say one ID"},
+		{"no time", nil, []string{"events", "--since", "yesterday"}, 2, "is no time"},
+		{"no limit", nil, []string{"events", "--limit", "0"}, 2, "--limit"},
+		{"a watch of the past", nil, []string{"events", "--watch", "--until", "1h"}, 2, "--watch"},
+		{"content without a reason", object(), []string{"show", "product:794", "--body"}, 2, "--reason"},
+		{"the bytes of several events", object(), []string{"show", "product:794", "--raw", "x", "--reason", "why"}, 2, "name an event"},
+		{"no such case", nil, []string{"send", "nothing"}, 2, "no such case"},
+		{"an unknown twist", nil, []string{"send", "--twist", "sideways"}, 2, "sideways"},
+		{"a change that is none", nil, []string{"send", "--set", "id=1"}, 2, "/path=value"},
+		{"a file without a sender", nil, []string{"send", "../../../go.mod"}, 2, "--endpoint"},
+		{"a case of another provider", nil, []string{"send", "standard-webhooks/contact.created", "--endpoint", "woo-shop"}, 2, "takes deliveries of woocommerce"},
+		{"an address elsewhere", nil, []string{"events", "--target", "http://example.com"}, 2, "of this machine"},
+	} {
+		api := serveCanned(t)
+		if c.answer != nil {
+			api.answer["/api/show"] = c.answer
+		}
+		args := c.args
+		if !strings.Contains(strings.Join(args, " "), "--target") {
+			args = append(args, "--target", api.url)
+		}
+		code, _, stderr := run(t, t.Context(), args...)
+		if code != c.code || !strings.Contains(stderr, c.says) {
+			t.Errorf("%s: exit %d, want %d: %s", c.name, code, c.code, stderr)
+		}
+		code, stdout, stderr := run(t, t.Context(), append(args, "--json")...)
+		var p struct {
+			Type, Title string
+			Exit        int
+		}
+		if code == 0 {
+			continue
+		}
+		if err := json.Unmarshal([]byte(stderr), &p); err != nil || p.Exit != c.code || p.Title == "" || p.Type == "" || stdout != "" {
+			t.Errorf("%s: exit %d, stdout %q, stderr %s", c.name, code, stdout, stderr)
+		}
+	}
+}
+
+func TestAnAbsentOrSlowTargetEndsWith6(t *testing.T) {
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer slow.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	for _, args := range [][]string{{"events"}, {"operations"}, {"show", "product:1"}, {"send"}} {
+		for target, says := range map[string]string{slow.URL: "no answer in time", gone.URL: "Start it with: engang local"} {
+			code, _, stderr := run(t, t.Context(), append(args, "--target", target, "--timeout", "50ms")...)
+			if code != 6 || !strings.Contains(stderr, says) {
+				t.Errorf("%v: exit %d %s", args, code, stderr)
+			}
+		}
+	}
+	// ENGANG_TARGET names the target where no flag does.
+	code, _, stderr := runIn(t.Context(), func(e *program.Env) {
+		e.Args = []string{"events", "--timeout", "50ms"}
+		e.Getenv = func(name string) string { return map[string]string{"ENGANG_TARGET": slow.URL}[name] }
+	})
+	if code != 6 {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+}
+
+func TestRawBytesAreWrittenAsTheyWere(t *testing.T) {
+	api := serveCanned(t)
+	api.answer["/api/show"] = settledEvent()
+	file := filepath.Join(t.TempDir(), "body")
+	if code, stdout, stderr := run(t, t.Context(), "show", "evt_aaaaaaaaaaaaaaaa", "--raw", file, "--reason", "why", "--target", api.url); code != 0 || !strings.Contains(stdout, "10 bytes") {
+		t.Fatalf("exit %d %s%s", code, stdout, stderr)
+	}
+	if raw, err := os.ReadFile(file); err != nil || string(raw) != `{"id":794}` {
+		t.Errorf("%s, %v", raw, err)
+	}
+	if _, stdout, _ := run(t, t.Context(), "show", "evt_aaaaaaaaaaaaaaaa", "--raw", "-", "--reason", "why", "--target", api.url); stdout != `{"id":794}` {
+		t.Errorf("%q", stdout)
+	}
+	if last := api.bodies[len(api.bodies)-1]; last != `{"id":"evt_aaaaaaaaaaaaaaaa","reason":"why"}` {
+		t.Errorf("asked %s", last)
+	}
+}
+
+// Each flag of --help is in an example, and each example is a command that runs.
+func TestExamplesRunAndShowEveryFlag(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("body.json", []byte(`{"id":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("secret.txt", []byte("local-woo-secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version"} {
+		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
+		_, after, _ := strings.Cut(help, "Examples:\n")
+		examples, flags, _ := strings.Cut(after, "Flags:\n")
+		flags, _, _ = strings.Cut(flags, "\n\n")
+		for line := range strings.Lines(flags) {
+			_, name, ok := strings.Cut(line, "--")
+			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+			if ok && name != "help" && !strings.Contains(examples, "--"+name) {
+				t.Errorf("%s: --%s is in no example", command, name)
+			}
+		}
+		for line := range strings.Lines(examples) {
+			words := shellWords(line)
+			if len(words) < 2 || words[0] != "engang" || words[1] == "local" || strings.Contains(line, "my-stack") {
+				continue // a system is started in its own tests, a stack found in its own
+			}
+			example(t, words[1:])
+		}
+	}
+}
+
+func example(t *testing.T, args []string) {
+	t.Helper()
+	api := serveCanned(t)
+	for _, a := range args {
+		switch {
+		case strings.HasPrefix(a, "evt_"), a == "--event-id":
+			api.answer["/api/show"] = settledEvent()
+		case a == "standard-webhooks/contact.created":
+			api.answer["/api/endpoints"] = control.Endpoint{Name: "crm", Provider: "standard-webhooks", Secrets: []string{"ssm:hooks/crm/1"}}
+		case a == "--wait":
+			api.answer["/api/show"] = settledEvent()
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	code, _, stderr := run(t, ctx, append(args, "--target", api.url)...)
+	if code != 0 {
+		t.Errorf("engang %s: exit %d %s", strings.Join(args, " "), code, stderr)
+	}
+}
+
+// shellWords splits a line at spaces outside of double quotes.
+func shellWords(line string) []string {
+	var words []string
+	for i, part := range strings.Split(strings.TrimSpace(line), `"`) {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
