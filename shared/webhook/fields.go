@@ -173,12 +173,15 @@ func without(doc any, steps []string) any {
 // body without a version of its own takes the day in, else the second deletion of an object that came
 // back would be a repeat for ever.
 func typeAndBody(r reading) string {
-	key := r.typ + "#" + document.Digest(r.content)
+	key := typeAndContent(r)
 	if !r.versions {
 		key += "#" + r.received.UTC().Format(time.DateOnly)
 	}
 	return key
 }
+
+// typeAndContent is the same of a sender whose bodies all hold a time, or are about what happens once.
+func typeAndContent(r reading) string { return r.typ + "#" + document.Digest(r.content) }
 
 // pointerTo parses a pointer of a row; a fault in one shows at start, and in every test.
 func pointerTo(text string) document.Pointer {

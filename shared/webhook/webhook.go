@@ -148,6 +148,9 @@ type Scheme struct {
 
 // table is every provider that can be configured, one a line.
 var table = []Scheme{
+	forgejo,
+	gitHub,
+	gitea,
 	openAI,
 	shopify,
 	stripe,
