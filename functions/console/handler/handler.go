@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/smithy-go"
 
 	"engang/shared/control"
 	"engang/shared/object"
@@ -106,7 +105,6 @@ func (h *Handler) refuse(ctx context.Context, e events.APIGatewayV2HTTPRequest, 
 
 // translate says in words of the edge what the use case refused.
 func translate(err error) error {
-	var outside *smithy.OperationError
 	switch {
 	case errors.Is(err, control.ErrScope):
 		return &problem.QueryError{Parameter: "tenant and environment", Want: "a name for each, since the stack has more than one"}
@@ -120,8 +118,6 @@ func translate(err error) error {
 		return &problem.QueryError{Parameter: "reason", Want: "a text that says why: this look is recorded"}
 	case errors.Is(err, control.ErrGone):
 		return fmt.Errorf("%w: %w", operation.ErrNotFound, err)
-	case errors.As(err, &outside):
-		return fmt.Errorf("%w: %w", problem.ErrUnavailable, err)
 	}
 	return err
 }

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
 	"engang/functions/console/handler"
@@ -24,6 +23,7 @@ import (
 	"engang/shared/control"
 	"engang/shared/inbox"
 	"engang/shared/object"
+	"engang/shared/problem"
 )
 
 var shop = object.Scope{Tenant: "shop", Environment: "test"}
@@ -124,7 +124,6 @@ func TestABodyMayComeInBase64(t *testing.T) {
 }
 
 func TestRefusalsAreProblemDocuments(t *testing.T) {
-	outside := &smithy.OperationError{ServiceID: "DynamoDB", OperationName: "Query", Err: errors.New("dial")}
 	for _, c := range []struct {
 		name, method, path, query, body string
 		err                             error
@@ -148,7 +147,7 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"no such event", "GET", "/api/show", "id=x", "", inbox.ErrNotFound, 404, "not-found"},
 		{"content that is gone", "POST", "/api/reveal", "", "{}", control.ErrGone, 404, "not-found"},
 		{"no such endpoint", "GET", "/api/endpoints", "name=x", "", config.ErrUnknown, 404, "not-configured"},
-		{"the store is down", "GET", "/api/show", "id=x", "", outside, 503, "unavailable"},
+		{"the store is down", "GET", "/api/show", "id=x", "", fmt.Errorf("%w: dial", problem.ErrUnavailable), 503, "unavailable"},
 		{"a bug", "GET", "/api/show", "id=x", "", errors.New("product 794 costs 12"), 500, "req-1"},
 	} {
 		out, log := answer(t, &desk{err: c.err}, request(c.method, c.path, c.query, c.body))

@@ -1,7 +1,6 @@
 package handler
 
 import (
-	"context"
 	"crypto/rand"
 	"log/slog"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/dynamo"
-	"engang/shared/inbox"
-	"engang/shared/object"
 	"engang/shared/settings"
 )
 
@@ -44,17 +41,9 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table := dynamo.Open(cfg, s.Table)
 	return Over(control.New(control.Deps{
 		Store:     store{table},
-		Endpoints: config.NewCache(table, s.ConfigTTL, time.Now),
-		Bodies:    bodies.Open(cfg, s.Bodies),
+		Endpoints: endpoints{config.NewCache(table, s.ConfigTTL, time.Now)},
+		Bodies:    bucket{bodies.Open(cfg, s.Bodies)},
 		Now:       time.Now,
 		NewID:     rand.Text,
 	}), s.Version, log)
-}
-
-// store is the table as the use case sees it.
-type store struct{ *dynamo.Table }
-
-// Listed lists the events of a day.
-func (s store) Listed(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) ([]inbox.EventID, string, error) {
-	return s.Table.Listed(ctx, scope, day, dynamo.Page{After: after, Limit: limit})
 }

@@ -87,16 +87,25 @@ func (c *Client) Reveal(ctx context.Context, id, reason string) (control.Content
 		return control.Content{}, fmt.Errorf("write call: %w", err)
 	}
 	var doc control.Content
-	return doc, c.call(ctx, http.MethodPost, "reveal", nil, body, &doc)
+	return doc, c.call(ctx, question{method: http.MethodPost, path: "reveal", body: body}, &doc)
 }
 
 func (c *Client) get(ctx context.Context, path string, f Filter, into any) error {
-	return c.call(ctx, http.MethodGet, path, f, nil, into)
+	return c.call(ctx, question{method: http.MethodGet, path: path, filter: f}, into)
 }
 
-func (c *Client) call(ctx context.Context, method, path string, f Filter, body []byte, into any) error {
+// A question is one call of the API.
+type question struct {
+	method string
+	path   string // behind /api/
+	filter Filter
+	body   []byte
+}
+
+// address is where the question is asked.
+func (c *Client) address(ask question) string {
 	q := url.Values{}
-	for name, value := range f {
+	for name, value := range ask.filter {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -106,25 +115,29 @@ func (c *Client) call(ctx context.Context, method, path string, f Filter, body [
 			q.Set(name, value)
 		}
 	}
-	address := c.API + "/" + path
+	address := c.API + "/" + ask.path
 	if len(q) > 0 {
 		address += "?" + q.Encode()
 	}
+	return address
+}
+
+func (c *Client) call(ctx context.Context, ask question, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, ask.method, c.address(ask), bytes.NewReader(ask.body))
 	if err != nil {
 		return fmt.Errorf("make call: %w", err)
 	}
 	r.Header.Set("Accept", "application/json")
-	if body != nil {
+	if ask.body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if c.As != "" {
 		r.Header.Set("X-Engang-As", c.As)
 	}
 	if c.Sign != nil {
-		if err := c.Sign(r, body); err != nil {
+		if err := c.Sign(r, ask.body); err != nil {
 			return fmt.Errorf("sign call: %w", err)
 		}
 	}

@@ -131,7 +131,7 @@ func list[T any](ctx context.Context, p *program, s span, own client.Filter, l l
 		return p.explain(err)
 	}
 	if s.watch {
-		return watch(ctx, p, c, f, s.limit, l, found.Items)
+		return watch(ctx, watching[T]{p, c, f, s.limit, l}, found.Items)
 	}
 	if p.json {
 		return p.writeJSON(found)
@@ -168,40 +168,54 @@ func pages[T any](ctx context.Context, c *client.Client, f client.Filter, limit 
 // every is how often a watch looks.
 const every = 500 * time.Millisecond
 
+// A watching is a list that is looked at again and again.
+type watching[T any] struct {
+	p      *program
+	c      *client.Client
+	filter client.Filter
+	limit  int
+	lister lister[T]
+}
+
 // watch writes what is there, the oldest first, and then whatever is new or has changed.
-func watch[T any](ctx context.Context, p *program, c *client.Client, f client.Filter, limit int, l lister[T], found []T) error {
+func watch[T any](ctx context.Context, w watching[T], found []T) error {
 	known := map[string]string{}
-	head := true
 	for {
 		slices.Reverse(found)
 		for _, item := range found {
-			if known[l.key(item)] == l.state(item) {
+			key, state := w.lister.key(item), w.lister.state(item)
+			if known[key] == state {
 				continue
 			}
-			known[l.key(item)] = l.state(item)
-			if p.json {
-				raw, err := json.Marshal(item)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintln(p.Stdout, string(raw))
-			} else if err := l.write(p.Stdout, []T{item}, head); err != nil {
+			if err := w.write(item, len(known) == 0); err != nil {
 				return err
 			}
-			head = false
+			known[key] = state
 		}
 		select {
 		case <-ctx.Done():
 			return nil // interrupted: that is how a watch ends
 		case <-time.After(every):
 		}
-		page, err := pages(ctx, c, f, limit, l)
+		page, err := pages(ctx, w.c, w.filter, w.limit, w.lister)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
-			return p.explain(err)
+			return w.p.explain(err)
 		}
 		found = page.Items
 	}
+}
+
+func (w watching[T]) write(item T, head bool) error {
+	if !w.p.json {
+		return w.lister.write(w.p.Stdout, []T{item}, head)
+	}
+	raw, err := json.Marshal(item)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w.p.Stdout, string(raw))
+	return err
 }

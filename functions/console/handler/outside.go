@@ -1,0 +1,79 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"engang/shared/audit"
+	"engang/shared/bodies"
+	"engang/shared/config"
+	"engang/shared/dynamo"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/problem"
+)
+
+// reached says that something outside could not be had, unless it answered that there is no such thing.
+func reached(err error) error {
+	if err == nil || errors.Is(err, inbox.ErrNotFound) || errors.Is(err, config.ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", problem.ErrUnavailable, err)
+}
+
+// store is the table as the use case sees it.
+type store struct{ table *dynamo.Table }
+
+// Deliveries reads an event with what was counted beside it.
+func (s store) Deliveries(ctx context.Context, id inbox.EventID) (inbox.Event, inbox.Seen, []inbox.Conflict, error) {
+	e, seen, conflicts, err := s.table.Deliveries(ctx, id)
+	return e, seen, conflicts, reached(err)
+}
+
+// Object reads everything that is kept of an object.
+func (s store) Object(ctx context.Context, scope object.Scope, id object.ID) ([]operation.Operation, []operation.Losing, []operation.Result, error) {
+	ops, losing, results, err := s.table.Object(ctx, scope, id)
+	return ops, losing, results, reached(err)
+}
+
+// Listed lists the events of a day.
+func (s store) Listed(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) ([]inbox.EventID, string, error) {
+	ids, next, err := s.table.Listed(ctx, scope, day, dynamo.Page{After: after, Limit: limit})
+	return ids, next, reached(err)
+}
+
+// Scopes lists the tenants and environments that have an endpoint.
+func (s store) Scopes(ctx context.Context) ([]object.Scope, error) {
+	all, err := s.table.Scopes(ctx)
+	return all, reached(err)
+}
+
+// Audit records an act.
+func (s store) Audit(ctx context.Context, e audit.Entry) error { return reached(s.table.Audit(ctx, e)) }
+
+// endpoints is the applied configuration as the use case sees it.
+type endpoints struct{ cache *config.Cache }
+
+// Endpoint reads what is configured for an address.
+func (e endpoints) Endpoint(ctx context.Context, name string) (config.Endpoint, config.Pointer, error) {
+	found, pointer, err := e.cache.Endpoint(ctx, name)
+	return found, pointer, reached(err)
+}
+
+// Common reads what the endpoints of a scope share.
+func (e endpoints) Common(ctx context.Context, scope object.Scope) (config.Common, error) {
+	common, err := e.cache.Common(ctx, scope)
+	return common, reached(err)
+}
+
+// bucket is where big bodies are, as the use case sees it.
+type bucket struct{ bodies *bodies.Bucket }
+
+// Read reads the exact bytes of a delivery.
+func (b bucket) Read(ctx context.Context, body inbox.Body) ([]byte, error) {
+	raw, err := b.bodies.Read(ctx, body)
+	return raw, reached(err)
+}

@@ -1,0 +1,43 @@
+package handler_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"engang/functions/console/handler"
+)
+
+// Whatever the store answers in its own distress, the caller is told to come again.
+func TestAStoreThatCannotBeHadIs503(t *testing.T) {
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"no"}`)
+	}))
+	defer down.Close()
+	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
+	h := handler.New(handler.Settings{Table: "t", Bodies: "b"}, cfg, slog.New(slog.DiscardHandler))
+	for _, path := range []string{"/api/events?", "/api/operations?", "/api/show?id=product%3A1", "/api/show?id=evt_aaaaaaaaaaaaaaaa", "/api/endpoints?name=x"} {
+		e := request(http.MethodGet, path, "tenant=shop&environment=test", "")
+		e.RawPath, e.RawQueryString = splitQuery(path)
+		out, err := h.Handle(t.Context(), e)
+		if err != nil || out.StatusCode != http.StatusServiceUnavailable || out.Headers["Retry-After"] == "" || !json.Valid([]byte(out.Body)) {
+			t.Errorf("%s: %d %s, %v", path, out.StatusCode, out.Body, err)
+		}
+	}
+}
+
+func splitQuery(path string) (string, string) {
+	for i := range path {
+		if path[i] == '?' {
+			return path[:i], path[i+1:]
+		}
+	}
+	return path, ""
+}
