@@ -28,18 +28,26 @@ import (
 	"engang/shared/webhook"
 )
 
-// speed shortens every wait of the system: a lease lasts half a second, an event is sent again after 1.5.
-const speed = 200
+// speed shortens every wait of the system: a lease lasts a second, an event is sent again after three.
+// Faster would make the deadline of a model call too short for a machine that does other things too.
+const speed = 100
 
 // A system is the whole of engang, stepped by hand.
 type system struct {
 	*local.System
-	t testing.TB
+	t    testing.TB
+	last invariants.Items // as the table stood at the last look
 }
 
 // each runs a test with a system on each engine. The system does nothing by itself unless the options
 // say so: a test lets it work with step, settle or the System's own steps.
 func each(t *testing.T, o local.Options, test func(t *testing.T, s *system)) {
+	t.Helper()
+	onEach(t, func(t *testing.T, begin func(local.Options) *system) { test(t, begin(o)) })
+}
+
+// onEach runs a test on each engine. It starts its system itself, with a judge or a log of its own.
+func onEach(t *testing.T, test func(t *testing.T, begin func(local.Options) *system)) {
 	t.Helper()
 	reference := os.Getenv(dynamotest.ReferenceEnv)
 	if reference == "" && os.Getenv("CI") == "true" {
@@ -52,8 +60,11 @@ func each(t *testing.T, o local.Options, test func(t *testing.T, s *system)) {
 	for engine, url := range engines {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			o.DynamoDBURL = url
-			test(t, start(t, o))
+			test(t, func(o local.Options) *system {
+				t.Helper()
+				o.DynamoDBURL = url
+				return start(t, o)
+			})
 		})
 	}
 }
@@ -79,7 +90,7 @@ func start(t testing.TB, o local.Options) *system {
 			t.Error(err)
 		}
 	})
-	return &system{s, t}
+	return &system{System: s, t: t}
 }
 
 // A product is a WooCommerce product as a test states it.
@@ -239,10 +250,16 @@ func (s *system) open() (n int) {
 	return n
 }
 
-// items is the whole table as it is stored.
+// items is the whole table as it is stored. Each look is held against the one before it: what is
+// committed stays, and tokens, ranks and generations never fall.
 func (s *system) items() invariants.Items {
 	s.t.Helper()
-	return invariants.Read(s.t, s.DynamoDB(), s.TableName())
+	now := invariants.Read(s.t, s.DynamoDB(), s.TableName())
+	for _, broken := range invariants.Progress(s.last, now) {
+		s.t.Error(broken)
+	}
+	s.last = now
+	return now
 }
 
 // rest settles everything and holds the table against the promises.

@@ -108,7 +108,9 @@ func modelHTTP(cfg aws.Config) *http.Client {
 	if c, ok := cfg.HTTPClient.(*http.Client); ok {
 		return c
 	}
-	return &http.Client{}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.IdleConnTimeout = 30 * time.Second // a frozen environment must not wake up to a connection that is long gone
+	return &http.Client{Transport: t}
 }
 
 // A caller calls the model at its provider's address.

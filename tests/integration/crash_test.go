@@ -1,0 +1,202 @@
+package integration_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"engang/infra/local"
+	"engang/infra/local/wire"
+)
+
+// A flow is what senders do in one scenario, without regard to what breaks. Deliver sends a request
+// until it is answered with 200, as a sender that repeats does.
+type flow struct {
+	name   string
+	faults string // of the model, that belong to the flow
+	calls  int    // model calls when nothing breaks
+	run    func(s *system, deliver func(product))
+	final  func(s *system) error // what must be there in the end
+}
+
+var flows = []flow{
+	{"new event", "", 1, func(s *system, deliver func(product)) {
+		deliver(product{id: 794, name: "Chair"})
+	}, result("product:794", "2026-11-29T11:59:58Z")},
+	{"a passing failure", "model:500", 2, func(s *system, deliver func(product)) {
+		deliver(product{id: 794, name: "Chair"})
+	}, result("product:794", "2026-11-29T11:59:58Z")},
+	{"echo", "", 1, func(s *system, deliver func(product)) {
+		deliver(product{id: 794, name: "Chair"})
+		s.settle()
+		deliver(product{id: 794, name: "Chair", modified: "2026-11-29T12:30:00"})
+	}, result("product:794", "2026-11-29T12:30:00Z")},
+	{"superseded", "", 1, func(s *system, deliver func(product)) {
+		deliver(product{id: 794, name: "Table", modified: "2026-11-29T12:30:00"})
+		s.settle()
+		deliver(product{id: 794, name: "Chair"})
+	}, result("product:794", "2026-11-29T12:30:00Z")},
+	{"parked", "model:refusalx5", 1, func(s *system, deliver func(product)) {
+		deliver(product{id: 794, name: "Chair"})
+	}, func(s *system) error {
+		o := s.object("product:794")
+		if len(o.Operations) != 1 || o.Operations[0].State != "failed" || o.Events[0].State != "parked" || len(o.Results) != 0 {
+			return fmt.Errorf("operations %+v, events %+v", o.Operations, o.Events)
+		}
+		return nil
+	}},
+}
+
+// result demands that the object has one result, of this version.
+func result(id, version string) func(s *system) error {
+	return func(s *system) error {
+		o := s.object(id)
+		if len(o.Results) != 1 || o.Results[0].ObjectVersion != version {
+			return fmt.Errorf("results %+v, want one of %s", o.Results, version)
+		}
+		return nil
+	}
+}
+
+// A point is the nth time that one function makes one call.
+type point struct {
+	function, call string
+	nth            int
+}
+
+func (p point) String() string { return fmt.Sprintf("%s: %s #%d", p.function, p.call, p.nth) }
+
+// often bounds how many times of the same call are broken: a third one meets nothing new.
+const often = 2
+
+// A blow is what happens at a point.
+type blow struct {
+	name    string
+	phase   wire.Phase
+	verdict wire.Verdict
+	always  bool // also every repeat of the client
+}
+
+var blows = []blow{
+	{"killed before", wire.Before, wire.Kill, false},
+	{"killed after it took effect", wire.After, wire.Kill, false},
+	{"request lost", wire.Before, wire.Fail, false},
+	{"answer lost", wire.After, wire.Fail, false},
+	{"every request lost", wire.Before, wire.Fail, true},
+	{"every answer lost", wire.After, wire.Fail, true},
+}
+
+// mayPayAgain tells whether a blow hides the outcome of a paid call: only then may there be another one.
+func mayPayAgain(p point, b blow) bool {
+	switch {
+	case p.call == "model call":
+		return b.phase == wire.After
+	case strings.HasPrefix(p.call, "W4"), strings.HasPrefix(p.call, "W7"):
+		return b.verdict == wire.Kill && b.phase == wire.Before
+	}
+	return false
+}
+
+// A watch notes every point of a run, and strikes at one of them.
+type watch struct {
+	mu     sync.Mutex
+	counts map[point]int // by function and call, nth zero
+	seen   map[string]point
+	points []point
+
+	target point
+	blow   blow
+	struck bool
+}
+
+func newWatch(target point, b blow) *watch {
+	return &watch{counts: map[point]int{}, seen: map[string]point{}, target: target, blow: b}
+}
+
+func (w *watch) judge(c wire.Call, phase wire.Phase) wire.Verdict {
+	if c.Function == "" || c.Function == "console" {
+		return wire.Pass
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := c.ID + " " + c.Invocation + " " + c.Name
+	p, known := w.seen[id]
+	if !known || (c.Service == "model" && phase == wire.Before) { // model calls have no id and are never repeated
+		kind := point{c.Function, c.Name, 0}
+		w.counts[kind]++
+		p = point{c.Function, c.Name, w.counts[kind]}
+		w.seen[id] = p
+		w.points = append(w.points, p)
+	}
+	if p != w.target || phase != w.blow.phase || (w.struck && !w.blow.always) {
+		return wire.Pass
+	}
+	w.struck = true
+	return w.blow.verdict
+}
+
+// Every outside call that a function makes in these flows, found by watching a run, is broken in every
+// way. Then senders repeat, workers and reconciler go on, and everything must be as if nothing had happened.
+func TestScenario12CrashAfterEachStep(t *testing.T) {
+	for _, f := range flows {
+		t.Run(f.name, func(t *testing.T) {
+			quiet := newWatch(point{}, blow{})
+			points := slices.DeleteFunc(f.broken(t, quiet), func(p point) bool { return p.nth > often })
+			if len(points) < 8 {
+				t.Fatalf("only %d calls were seen: %v", len(points), points)
+			}
+			busy := make(chan struct{}, 16) // most of a case is waiting for leases
+			var all sync.WaitGroup
+			for _, p := range points {
+				for _, b := range blows {
+					all.Go(func() {
+						busy <- struct{}{}
+						defer func() { <-busy }()
+						t.Run(p.String()+" "+b.name, func(t *testing.T) {
+							w := newWatch(p, b)
+							f.broken(t, w)
+							if !w.struck && p.function != "reconciler" { // how often it runs depends on the time
+								t.Error("the point was not reached")
+							}
+						})
+					})
+				}
+			}
+			all.Wait()
+			t.Logf("%d calls × %d blows", len(points), len(blows))
+		})
+	}
+}
+
+// broken runs the flow under a watch, brings it to rest and checks the promises. It returns the calls
+// that were made until the first delivery was worked on.
+func (f flow) broken(t *testing.T, w *watch) []point {
+	t.Helper()
+	s := start(t, local.Options{Judge: w.judge, Faults: f.faults})
+	f.run(s, func(p product) {
+		t.Helper()
+		for range 5 {
+			a, err := s.try(s.signed("woo-shop", "woocommerce", map[string][]string{"X-Wc-Webhook-Topic": {"product.updated"}}, p.body()))
+			if err == nil && a.Code == 200 {
+				return
+			}
+		}
+		t.Error("five deliveries were refused")
+	})
+	s.rest()
+	if err := f.final(s); err != nil {
+		t.Error(err)
+	}
+	most := f.calls
+	if mayPayAgain(w.target, w.blow) {
+		most++
+	}
+	if n := s.calls(); n < f.calls || n > most {
+		t.Errorf("%d model calls, want %d to %d: %+v", n, f.calls, most, s.object("product:794").Operations)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.points
+}
