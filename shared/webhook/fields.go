@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"maps"
+	"regexp"
 	"strings"
 	"time"
 
@@ -58,6 +59,19 @@ func scalar(pointer string) field {
 		return text
 	}
 }
+
+// wholeID takes a number only if it is written as a whole one, and any text.
+func wholeID(f field) field {
+	return func(r reading) string {
+		id := f(r)
+		if fractional.MatchString(id) {
+			return ""
+		}
+		return id
+	}
+}
+
+var fractional = regexp.MustCompile(`^-?[0-9]+[.eE][-+0-9.eE]+$`)
 
 // live reads a flag that is true in production, as livemode.
 func live(pointer string) field { return flagged(pointer, Production, Test) }

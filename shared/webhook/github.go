@@ -154,11 +154,7 @@ func gitKind(r reading) string {
 
 func gitID(r reading) string {
 	member, _ := gitFind(r)
-	id := scalar("/id")(reading{doc: member})
-	if strings.ContainsAny(id, ".eE") {
-		return ""
-	}
-	return id
+	return wholeID(scalar("/id"))(reading{doc: member})
 }
 
 // gitVersion is when the object changed; of a repository the later of that and of its last push, which

@@ -69,6 +69,25 @@ func signedWith(t testing.TB, provider, secret, body string) webhook.Request {
 	return req
 }
 
+// posted is a request with a body and pairs of header name and value.
+func posted(body string, headers ...string) webhook.Request {
+	req := webhook.Request{Method: http.MethodPost, Header: http.Header{}, Body: []byte(body)}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	return req
+}
+
+// payload is a realistic body of a provider.
+func payload(t testing.TB, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/payloads/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
 // with is a copy of a request with one header changed.
 func with(req webhook.Request, name string, values ...string) webhook.Request {
 	req.Header = req.Header.Clone()

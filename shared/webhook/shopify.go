@@ -208,10 +208,7 @@ func shopifyID(r reading) string {
 	if _, id := splitGID(shopifyGID(r)); id != "" {
 		return id
 	}
-	if number := scalar("/id")(r); !strings.ContainsAny(number, ".eE") {
-		return number
-	}
-	return ""
+	return wholeID(scalar("/id"))(r)
 }
 
 // shopifyResources are those whose objects come under no other topic.

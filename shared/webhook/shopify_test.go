@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"errors"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -35,14 +34,6 @@ var _ = add(sample{
 	},
 })
 
-func shopifyRequest(body string, headers ...string) webhook.Request {
-	req := webhook.Request{Method: http.MethodPost, Header: http.Header{}, Body: []byte(body)}
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	return req
-}
-
 func TestShopifyFacts(t *testing.T) {
 	raw := func(body string) string { return document.Digest([]byte(body)) }
 	deleted := `{"id":9554194432293}`
@@ -51,25 +42,25 @@ func TestShopifyFacts(t *testing.T) {
 		req  webhook.Request
 		want webhook.Fact
 	}{
-		{"a product", shopifyRequest(shopifyProduct, "X-Shopify-Topic", "products/update", "X-Shopify-Hmac-Sha256", "x", "X-Shopify-Webhook-Id", "w1", "X-Shopify-Event-Id", "e1"),
+		{"a product", posted(shopifyProduct, "X-Shopify-Topic", "products/update", "X-Shopify-Hmac-Sha256", "x", "X-Shopify-Webhook-Id", "w1", "X-Shopify-Event-Id", "e1"),
 			webhook.Fact{Type: "products/update", Key: "products/update#" + raw(shopifyProduct), DeliveryID: "w1", SenderID: "e1", Kind: "product", ObjectID: "9554194432293", Version: "2026-11-29T12:59:57+01:00"}},
-		{"a deletion has no version: the received day is in the key", shopifyRequest(deleted, "X-Shopify-Topic", "products/delete"),
+		{"a deletion has no version: the received day is in the key", posted(deleted, "X-Shopify-Topic", "products/delete"),
 			webhook.Fact{Type: "products/delete", Key: "products/delete#" + raw(deleted) + "#2026-11-29", Kind: "product", ObjectID: "9554194432293"}},
-		{"an action of Flow is about the same object", shopifyRequest(shopifyFlow, "X-Shopify-Hmac-Sha256", "x"),
+		{"an action of Flow is about the same object", posted(shopifyFlow, "X-Shopify-Hmac-Sha256", "x"),
 			webhook.Fact{Type: "flow/enrich-product", Key: "flow#b631", SenderID: "b631", Kind: "product", ObjectID: "9554194432293"}},
-		{"an action of Flow under a topic that somebody added", shopifyRequest(shopifyFlow, "X-Shopify-Hmac-Sha256", "x", "X-Shopify-Topic", "orders/create"),
+		{"an action of Flow under a topic that somebody added", posted(shopifyFlow, "X-Shopify-Hmac-Sha256", "x", "X-Shopify-Topic", "orders/create"),
 			webhook.Fact{Type: "flow/enrich-product", Key: "flow#b631", SenderID: "b631", Kind: "product", ObjectID: "9554194432293"}},
-		{"Events", shopifyRequest(shopifyThin, "Shopify-Topic", "Product", "Shopify-Action", "update", "Shopify-Hmac-Sha256", "x", "Shopify-Webhook-Id", "w2", "Shopify-Event-Id", "e2"),
+		{"Events", posted(shopifyThin, "Shopify-Topic", "Product", "Shopify-Action", "update", "Shopify-Hmac-Sha256", "x", "Shopify-Webhook-Id", "w2", "Shopify-Event-Id", "e2"),
 			webhook.Fact{Type: "Product/update", Key: "Product/update#" + raw(shopifyThin) + "#w2", DeliveryID: "w2", SenderID: "e2", Kind: "product", ObjectID: "9554194432293"}},
-		{"Events under another action than the signed one", shopifyRequest(shopifyThin, "Shopify-Topic", "Order", "Shopify-Action", "delete", "Shopify-Hmac-Sha256", "x", "Shopify-Webhook-Id", "w2"),
+		{"Events under another action than the signed one", posted(shopifyThin, "Shopify-Topic", "Order", "Shopify-Action", "delete", "Shopify-Hmac-Sha256", "x", "Shopify-Webhook-Id", "w2"),
 			webhook.Fact{Type: "Product/update", Key: "Product/update#" + raw(shopifyThin) + "#w2", DeliveryID: "w2", Kind: "product", ObjectID: "9554194432293"}},
-		{"an order that was placed to try the shop", shopifyRequest(`{"id":1,"test":true,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "orders/create"),
+		{"an order that was placed to try the shop", posted(`{"id":1,"test":true,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "orders/create"),
 			webhook.Fact{Type: "orders/create", Key: "orders/create#" + raw(`{"id":1,"test":true,"updated_at":"2026-11-29T12:00:00Z"}`), Kind: "order", ObjectID: "1", Version: "2026-11-29T12:00:00Z", Environment: webhook.Test}},
-		{"an order that was not: what the shop is, nobody says", shopifyRequest(`{"id":1,"test":false,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "orders/create"),
+		{"an order that was not: what the shop is, nobody says", posted(`{"id":1,"test":false,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "orders/create"),
 			webhook.Fact{Type: "orders/create", Key: "orders/create#" + raw(`{"id":1,"test":false,"updated_at":"2026-11-29T12:00:00Z"}`), Kind: "order", ObjectID: "1", Version: "2026-11-29T12:00:00Z"}},
-		{"the shop itself", shopifyRequest(`{"id":5,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "app/uninstalled"),
+		{"the shop itself", posted(`{"id":5,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "app/uninstalled"),
 			webhook.Fact{Type: "app/uninstalled", Key: "app/uninstalled#" + raw(`{"id":5,"updated_at":"2026-11-29T12:00:00Z"}`), Kind: "shop", ObjectID: "5", Version: "2026-11-29T12:00:00Z"}},
-		{"a theme, whose topic is short", shopifyRequest(`{"admin_graphql_api_id":"gid://shopify/OnlineStoreTheme/7","updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "themes/publish"),
+		{"a theme, whose topic is short", posted(`{"admin_graphql_api_id":"gid://shopify/OnlineStoreTheme/7","updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "themes/publish"),
 			webhook.Fact{Type: "themes/publish", Key: "themes/publish#" + raw(`{"admin_graphql_api_id":"gid://shopify/OnlineStoreTheme/7","updated_at":"2026-11-29T12:00:00Z"}`), Kind: "online_store_theme", ObjectID: "7", Version: "2026-11-29T12:00:00Z"}},
 	}
 	for _, tt := range tests {
@@ -87,26 +78,26 @@ func TestShopifyHeadersThatDoNotFitTheBody(t *testing.T) {
 	for topic, want := range map[string]string{
 		"products/update": "", "products/create": "", "app/uninstalled": misfit, "orders/create": misfit, "collections/update": misfit, "shop/update": misfit, "themes/update": misfit,
 	} {
-		if got := identify(t, "shopify", shopifyRequest(shopifyProduct, "X-Shopify-Topic", topic), webhook.Rule{}); got.Flaw != want || (got.ObjectID == "") != (want != "") {
+		if got := identify(t, "shopify", posted(shopifyProduct, "X-Shopify-Topic", topic), webhook.Rule{}); got.Flaw != want || (got.ObjectID == "") != (want != "") {
 			t.Errorf("%s: %+v", topic, got)
 		}
 	}
-	if got := identify(t, "shopify", shopifyRequest(strings.ReplaceAll(shopifyProduct, "Product", "Widget"), "X-Shopify-Topic", "products/update"), webhook.Rule{}); got.Flaw != misfit {
+	if got := identify(t, "shopify", posted(strings.ReplaceAll(shopifyProduct, "Product", "Widget"), "X-Shopify-Topic", "products/update"), webhook.Rule{}); got.Flaw != misfit {
 		t.Errorf("something else under products: %+v", got)
 	}
 	s := row(t, "shopify")
 	for name, req := range map[string]webhook.Request{
-		"a webhook under the names of Events": shopifyRequest(shopifyProduct, "Shopify-Topic", "products/update", "Shopify-Hmac-Sha256", "x", "Shopify-Webhook-Id", "fresh"),
-		"no topic":                            shopifyRequest(shopifyProduct),
+		"a webhook under the names of Events": posted(shopifyProduct, "Shopify-Topic", "products/update", "Shopify-Hmac-Sha256", "x", "Shopify-Webhook-Id", "fresh"),
+		"no topic":                            posted(shopifyProduct),
 		"two topics":                          {Header: http.Header{"X-Shopify-Topic": {"products/update", "products/create"}}, Body: []byte(shopifyProduct)},
-		"an action without a handle":          shopifyRequest(`{"action_run_id":"1"}`, "X-Shopify-Topic", "products/update"),
+		"an action without a handle":          posted(`{"action_run_id":"1"}`, "X-Shopify-Topic", "products/update"),
 	} {
 		if _, err := s.Identify(req, read(t, s, req), webhook.Rule{}, noon); !errors.Is(err, webhook.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	key := func(headers ...string) string {
-		return identify(t, "shopify", shopifyRequest(shopifyProduct, headers...), webhook.Rule{}).Key
+		return identify(t, "shopify", posted(shopifyProduct, headers...), webhook.Rule{}).Key
 	}
 	if a, b := key("X-Shopify-Topic", "products/update", "X-Shopify-Webhook-Id", "1"), key("X-Shopify-Topic", "products/update", "X-Shopify-Webhook-Id", "2"); a != b {
 		t.Error("another delivery id makes another event")
@@ -119,11 +110,11 @@ func TestShopifyFlowActionsThatNameNoOneObject(t *testing.T) {
 		"none":         strings.Replace(shopifyFlow, "gid:", "id:", 1),
 		"no list":      strings.Replace(shopifyFlow, `"properties":{`, `"others":{`, 1),
 	} {
-		got := identify(t, "shopify", shopifyRequest(body), webhook.Rule{})
+		got := identify(t, "shopify", posted(body), webhook.Rule{})
 		if got.Key != "flow#b631" || got.ObjectID != "" || got.Flaw == "" {
 			t.Errorf("%s: %+v", name, got)
 		}
-		got = identify(t, "shopify", shopifyRequest(body), webhook.Rule{Kind: "product", ID: pointer(t, "/properties/product_id")})
+		got = identify(t, "shopify", posted(body), webhook.Rule{Kind: "product", ID: pointer(t, "/properties/product_id")})
 		if name != "no list" && got.ObjectID == "" {
 			t.Errorf("%s, as the endpoint says: %+v", name, got)
 		}
@@ -148,7 +139,7 @@ func TestShopifyShops(t *testing.T) {
 		{"a word that only looks like it", `{"id":1,"title":"shopping"}`, "a.myshopify.com", "a.myshopify.com", true},
 	}
 	for _, tt := range tests {
-		req, err := s.Sign(shopifyRequest(tt.body), held(secret)[0], noon)
+		req, err := s.Sign(posted(tt.body), held(secret)[0], noon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +159,7 @@ func TestShopifyShops(t *testing.T) {
 // The same sum stands in a header of another name when it is one of Events.
 func TestShopifySumsOfEvents(t *testing.T) {
 	s, secret := row(t, "shopify"), samples["shopify"].secret
-	req, err := s.Sign(shopifyRequest(shopifyThin, "Shopify-Topic", "Product"), held(secret)[0], noon)
+	req, err := s.Sign(posted(shopifyThin, "Shopify-Topic", "Product"), held(secret)[0], noon)
 	if err != nil || req.Header.Get("Shopify-Hmac-Sha256") == "" || req.Header.Get("X-Shopify-Hmac-Sha256") != "" || req.Header.Get("Shopify-Webhook-Id") == "" {
 		t.Fatalf("%v, %v", req.Header, err)
 	}
@@ -195,22 +186,12 @@ func TestShopifyBodiesAreSignedAsBytes(t *testing.T) {
 	}
 }
 
-// payload is a realistic body of a provider.
-func payload(t testing.TB, file string) string {
-	t.Helper()
-	raw, err := os.ReadFile("testdata/payloads/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
 func TestShopifyPayloads(t *testing.T) {
 	for file, want := range map[string]string{
 		"shopify-products-update.json": "products/update product:9554194432293", "shopify-flow-action.json": "flow/enrich-product product:9554194432293",
 		"shopify-events-Product.json": "Product/update product:9554194432293",
 	} {
-		got := identify(t, "shopify", shopifyRequest(payload(t, file), "X-Shopify-Topic", "products/update"), webhook.Rule{})
+		got := identify(t, "shopify", posted(payload(t, file), "X-Shopify-Topic", "products/update"), webhook.Rule{})
 		if text := got.Type + " " + got.Kind + ":" + got.ObjectID; text != want || got.Flaw != "" {
 			t.Errorf("%s: %s, %+v", file, text, got)
 		}

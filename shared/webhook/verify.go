@@ -20,7 +20,8 @@ type proof struct {
 	signatures []signature
 	id         string    // that is signed; empty where none is
 	stamp      string    // the time as it was written; empty where none is signed
-	at         time.Time // the same, in whole seconds
+	at         time.Time // the same
+	untimed    bool      // of a sender that signs a time in one of its ways: this is another
 }
 
 // A signature is one candidate with the label of its algorithm, empty where the sender has no labels.
@@ -65,7 +66,7 @@ func (s Scheme) verify(req Request, held []secrets.Value, want Expect, now time.
 	if !matches(keys, p.signatures, s.messages(req, p)) {
 		return fmt.Errorf("none of %d keys made one of %d signatures: %w", len(keys), len(p.signatures), ErrSignature)
 	}
-	if err := s.checkTime(req, p.at, now); err != nil {
+	if err := s.checkTime(req, p, now); err != nil {
 		return err
 	}
 	return s.checkSource(req, want.Source)
@@ -105,10 +106,11 @@ func (s Scheme) certify(keys []key, req Request, text []byte) ([]key, error) {
 }
 
 // checkTime comes after the signature: an unsigned time is no information.
-func (s Scheme) checkTime(req Request, at, now time.Time) (err error) {
-	if s.window == 0 {
+func (s Scheme) checkTime(req Request, p proof, now time.Time) (err error) {
+	if s.window == 0 || p.untimed {
 		return nil
 	}
+	at := p.at
 	if s.signedAt != nil {
 		if at, err = s.signedAt(req); err != nil {
 			return err
