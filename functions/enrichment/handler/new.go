@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -96,7 +97,7 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 		Limits:  s.Limits,
 		Log:     log,
 		Now:     time.Now,
-		NewID:   rand.Text,
+		NewID:   func() string { return strings.ToLower(rand.Text()) },
 		Random:  mathrand.Float64,
 	})
 	return &Handler{runner: worker, queue: queue.Open(cfg, s.WorkQueue), retry: s.Retry, log: log}
