@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,23 +17,11 @@ import (
 // hexSum is a header X-Sum that is one HMAC-SHA1 in hex over the body.
 func hexSum(name string) Scheme {
 	return Scheme{
-		name: name,
-		key:  func(secret []byte) (key, bool) { return hmacSHA1("", secret), true },
-		proof: func(r Request) (proof, error) {
-			text, err := only(r.Header, "X-Sum")
-			if err != nil {
-				return proof{}, err
-			}
-			sum, ok := unhex(text, 20)
-			if !ok {
-				return proof{}, unreadable("X-Sum")
-			}
-			return proof{signatures: []signature{{sum: sum}}}, nil
-		},
-		messages: func(r Request, _ proof) []message { return []message{{r.Body}} },
-		seal: func(r *Request, k key, _ time.Time) {
-			r.Header.Set("X-Sum", hex.EncodeToString(k.sign(message{r.Body})))
-		},
+		name:      name,
+		key:       func(secret []byte) (key, bool) { return hmacSHA1("", secret), true },
+		proof:     prefixedHex("X-Sum", "", 20),
+		messages:  bodyAlone,
+		seal:      sealHex("X-Sum", ""),
 		eventType: at("/type"), eventKey: at("/id"), digest: valueDigest, kind: upToFirstDot, id: pointerTo("/object"),
 	}
 }
