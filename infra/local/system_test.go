@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"engang/infra/local"
 	"engang/infra/local/wire"
@@ -21,10 +22,14 @@ import (
 
 func TestAKilledWorkersEventIsFinishedByAnother(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Speed: 200, Faults: "worker:kill@before-call"})
+	s := start(t, local.Options{Faults: "worker:kill@before-call"})
 	if status, body := deliver(t, s, product); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}
+	for len(s.Faults().Fired()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	deliver(t, s, product) // a repeat of an open event is enqueued again, and waits for the lease to end
 	attempts := settled(t, s, "product:794").Operations[0].Attempts
 	if len(attempts) != 2 || attempts[0].Outcome != "lost" || attempts[1].Outcome != "usable" || attempts[1].FencingToken != 2 || s.Stub().Count() != 1 {
 		t.Errorf("attempts %+v, %d model calls", attempts, s.Stub().Count())
@@ -34,13 +39,13 @@ func TestAKilledWorkersEventIsFinishedByAnother(t *testing.T) {
 	}
 }
 
-// A judge sees every call of every function by its name, and a crash anywhere costs no second call.
+// A judge sees every call of every function by its name, and a crash after the commit costs no second call.
 func TestAJudgeSeesEveryCall(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string
 	killed := false
-	s := start(t, local.Options{Speed: 200, Judge: func(c wire.Call, p wire.Phase) wire.Verdict {
+	s := start(t, local.Options{Manual: true, Judge: func(c wire.Call, p wire.Phase) wire.Verdict {
 		mu.Lock()
 		defer mu.Unlock()
 		if p == wire.Before && c.Function != "" && c.Function != "console" && !slices.Contains(seen, c.Name) {
@@ -52,7 +57,15 @@ func TestAJudgeSeesEveryCall(t *testing.T) {
 		}
 		return wire.Pass
 	}})
-	deliver(t, s, product)
+	for range 2 { // the second finds what the first left, and its own message
+		deliver(t, s, product)
+		if n, err := s.Work(t.Context()); n != 1 || err != nil {
+			t.Fatalf("%d messages, %v", n, err)
+		}
+	}
+	if err := s.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	o := settled(t, s, "product:794")
 	if len(o.Results) != 1 || len(o.Operations[0].Attempts) != 1 || s.Stub().Count() != 1 {
 		t.Errorf("object %+v, %d model calls", o, s.Stub().Count())

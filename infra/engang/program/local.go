@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engang/infra/engang/client"
+	"engang/infra/engang/live"
 	"engang/infra/engang/text"
 	"engang/infra/local"
 	"engang/infra/local/faults"
@@ -78,19 +79,24 @@ func (p *program) local(ctx context.Context, r running) error {
 	if r.anyPort {
 		port = 0 // for trying and for CI: nobody comes to its door
 	}
-	watching := &feed{p: p}
+	screen := live.Screen{Out: p.Stdout, Local: !p.utc, Suggest: p.suggest}
+	feed := live.NewFeed(screen)
 	s, err := local.Start(ctx, local.Options{
 		ConfigFiles: r.config, Watch: !r.once, DataDir: r.data, Port: port, Speed: r.speed, Faults: r.fail, OpenAIKey: p.Getenv("OPENAI_API_KEY"),
-		Log: log, OnExchange: watching.exchange, OnBatch: watching.batch, OnConfig: watching.config,
+		Log: log, OnExchange: feed.Exchange, OnBatch: feed.Batch, OnConfig: feed.Config,
 	})
 	if err != nil {
 		return p.explainStart(err, port)
 	}
-	watching.start(s)
 	p.greet(s, r)
-	err = p.sample(ctx, s, r)
+	c := p.onThisMachine(&client.Client{HTTP: p.HTTP, Timeout: p.timeout}, s.URL())
+	c.Tenant, c.Environ = s.Config().Scope.Tenant, s.Config().Scope.Environment
+	if !r.noSample {
+		story := live.Story{Screen: screen, System: s, Client: c, Once: r.once}
+		err = story.Tell(ctx)
+	}
 	if err == nil && !r.once && ctx.Err() == nil {
-		watching.follow(ctx)
+		feed.Follow(ctx, c)
 	}
 	return errors.Join(err, p.stop(s, r))
 }
@@ -143,7 +149,7 @@ func (p *program) greet(s *local.System, r running) {
 	set := s.Config()
 	endpoints := slices.Clone(set.Endpoints)
 	slices.SortStableFunc(endpoints, func(a, b config.Endpoint) int { // that of the sample first
-		return strings.Compare(strings.TrimPrefix(a.Name, sampleEndpoint), strings.TrimPrefix(b.Name, sampleEndpoint))
+		return strings.Compare(strings.TrimPrefix(a.Name, live.Endpoint), strings.TrimPrefix(b.Name, live.Endpoint))
 	})
 	var rows [][]string
 	for i, e := range endpoints {
@@ -161,8 +167,7 @@ func (p *program) greet(s *local.System, r running) {
 	if s.Stub() == nil {
 		model = []string{"model", "real calls, real money", "OPENAI_API_KEY is set"}
 	}
-	c := &client.Client{}
-	p.onThisMachine(c, s.URL())
+	c := p.onThisMachine(&client.Client{}, s.URL())
 	rows = append(rows,
 		[]string{"api", c.API, "you are: " + c.As},
 		model,

@@ -153,7 +153,7 @@ func TestCurlSendsWhatSendWould(t *testing.T) {
 
 func TestTheFirstRun(t *testing.T) {
 	t.Parallel()
-	code, stdout, stderr := runIn(t.Context(), func(e *program.Env) { e.Args, e.Now = []string{"local", "--once", "--speed", "100"}, time.Now })
+	code, stdout, stderr := runIn(t.Context(), func(e *program.Env) { e.Args, e.Now = []string{"local", "--once"}, time.Now })
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit %d %s%s", code, stdout, stderr)
 	}

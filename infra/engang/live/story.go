@@ -1,4 +1,4 @@
-package program
+package live
 
 import (
 	"context"
@@ -18,84 +18,85 @@ import (
 	"engang/shared/webhook"
 )
 
+// Endpoint is the configured endpoint that the sample is delivered to.
+const Endpoint = "woo-shop"
+
 const (
-	sampleObject   = "product:794"
-	sampleEndpoint = "woo-shop"
-	sampleKill     = "kill@before-call"
+	sampleObject = "product:794"
+	sampleKill   = "kill@before-call"
 )
 
-// A story delivers one event three times with the worker killed in the middle, and tells what happens:
+// ErrPromise says that a number of the sample differs from what is promised.
+var ErrPromise = errors.New("not as promised")
+
+// A Story delivers one event three times with the worker killed in the middle, and tells what happens:
 // every line is read from the system while it runs.
-type story struct {
-	p      *program
-	s      *local.System
-	c      *client.Client
+type Story struct {
+	Screen Screen
+	System *local.System
+	Client *client.Client
+	Once   bool // a number that differs is an error, and nothing is suggested
+
 	maker  *delivery.Maker
 	called int // model calls before
 }
 
-// sample tells the story of the first run, unless it was told in this data folder before.
-func (p *program) sample(ctx context.Context, s *local.System, r running) error {
-	if r.noSample {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(float64(10*time.Minute)/s.Speed()))
+// Tell tells the story, unless it was told in this data folder before. It returns an error that wraps
+// [ErrPromise] when a number differs, and only if the program stops after the story.
+func (t *Story) Tell(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(float64(10*time.Minute)/t.System.Speed()))
 	defer cancel()
-	t, known, err := p.newStory(ctx, s)
-	switch {
+	w := t.Screen.Out
+	switch known, ok, err := t.prepare(ctx); {
 	case err != nil:
 		return fmt.Errorf("prepare the sample: %w", err)
-	case t == nil:
-		fmt.Fprintf(p.Stdout, "No sample: the configuration has no endpoint %s of WooCommerce for product.updated.\n\n", sampleEndpoint)
-		if r.once {
-			return &failure{exitFailed, errors.New("nothing to show")}
-		}
+	case !ok && t.Once:
+		return fmt.Errorf("%w: the configuration has no endpoint %s of WooCommerce for product.updated", ErrPromise, Endpoint)
+	case !ok:
+		fmt.Fprintf(w, "No sample: the configuration has no endpoint %s of WooCommerce for product.updated.\n\n", Endpoint)
 		return nil
 	case known:
-		fmt.Fprintf(p.Stdout, "The sample was delivered in this folder before: %s\n\n", p.suggest("show "+sampleObject))
+		fmt.Fprintf(w, "The sample was delivered in this folder before: %s\n\n", t.Screen.Suggest("show "+sampleObject))
 		return nil
 	}
-	fmt.Fprintf(p.Stdout, "Sample: WooCommerce reports product 794 three times, and the worker is killed in the middle of the first try.\n\n")
+	fmt.Fprintf(w, "Sample: WooCommerce reports product 794 three times, and the worker is killed in the middle of the first try.\n\n")
 	doc, err := t.tell(ctx)
 	if err != nil {
 		return fmt.Errorf("show the sample: %w", err)
 	}
-	return t.conclude(doc, r.once)
+	return t.conclude(doc)
 }
 
-func (p *program) newStory(ctx context.Context, s *local.System) (*story, bool, error) {
-	c := &client.Client{HTTP: p.HTTP, Timeout: p.timeout}
-	p.onThisMachine(c, s.URL())
-	for _, e := range s.Config().Endpoints {
-		if e.Name != sampleEndpoint || e.Provider != "woocommerce" || len(e.Secrets) == 0 || len(e.Events["product.updated"].Recipes) == 0 {
+// prepare finds out whether the sample can be delivered (ok), and whether it was before (known).
+func (t *Story) prepare(ctx context.Context) (known, ok bool, err error) {
+	for _, e := range t.System.Config().Endpoints {
+		if e.Name != Endpoint || e.Provider != "woocommerce" || len(e.Secrets) == 0 || len(e.Events["product.updated"].Recipes) == 0 {
 			continue
 		}
-		c.Tenant, c.Environ = e.Scope.Tenant, e.Scope.Environment
-		_, err := c.Show(ctx, client.Filter{"id": sampleObject})
+		_, err := t.Client.Show(ctx, client.Filter{"id": sampleObject})
 		if err == nil {
-			return &story{}, true, nil
+			return true, true, nil
 		}
-		if problem, ok := errors.AsType[*client.Problem](err); !ok || problem.Status != 404 {
-			return nil, false, err
+		if problem, refused := errors.AsType[*client.Problem](err); !refused || problem.Status != 404 {
+			return false, false, err
 		}
 		draft, err := delivery.Load(delivery.Usual)
 		if err != nil {
-			return nil, false, err
+			return false, false, err
 		}
 		scheme, _ := webhook.Lookup(e.Provider)
-		maker, err := delivery.NewMaker(delivery.Maker{Scheme: scheme, Secret: secrets.NewValue(local.Secret(e.Provider, e.Secrets[0])), Draft: draft})
-		t := &story{p: p, s: s, c: c, maker: maker}
-		if stub := s.Stub(); stub != nil {
+		t.maker, err = delivery.NewMaker(delivery.Maker{Scheme: scheme, Secret: secrets.NewValue(local.Secret(e.Provider, e.Secrets[0])), Draft: draft})
+		if stub := t.System.Stub(); stub != nil {
 			t.called = stub.Count()
 		}
-		return t, false, err
+		return false, true, err
 	}
-	return nil, false, nil
+	return false, false, nil
 }
 
-func (t *story) tell(ctx context.Context) (control.Object, error) {
-	before := len(t.s.Faults().Fired())
-	if err := t.s.Faults().Add("worker:" + sampleKill); err != nil {
+func (t *Story) tell(ctx context.Context) (control.Object, error) {
+	before := len(t.System.Faults().Fired())
+	if err := t.System.Faults().Add("worker:" + sampleKill); err != nil {
 		return control.Object{}, err
 	}
 	if err := t.deliver(ctx, 0); err != nil {
@@ -121,22 +122,14 @@ func (t *story) tell(ctx context.Context) (control.Object, error) {
 	return doc, t.outcome(ctx, doc)
 }
 
-func (t *story) line(at time.Time, kind, format string, args ...any) {
-	zone := at.UTC()
-	if !t.p.utc {
-		zone = at.Local()
-	}
-	fmt.Fprintf(t.p.Stdout, "  %s  %-9s  %s\n", zone.Format("15:04:05.00"), kind, fmt.Sprintf(format, args...))
-}
-
 // deliver sends the event once more; again is how often it was sent before.
-func (t *story) deliver(ctx context.Context, again int) error {
-	at := t.p.Now()
+func (t *Story) deliver(ctx context.Context, again int) error {
+	at := time.Now()
 	req, err := t.maker.Make(at)
 	if err != nil {
 		return err
 	}
-	got := t.c.Deliver(ctx, req.Method, sampleEndpoint, req.Header, req.Body)
+	got := t.Client.Deliver(ctx, req.Method, Endpoint, req.Header, req.Body)
 	if got.Err != nil {
 		return got.Err
 	}
@@ -147,14 +140,14 @@ func (t *story) deliver(ctx context.Context, again int) error {
 	case "duplicate":
 		says = fmt.Sprintf("duplicate %d", again)
 	}
-	t.line(at, "delivery", "product.updated  %s   %-34s  %d  %5s", sampleObject, says, got.Status, text.Duration(got.Took))
+	t.Screen.line(at, "delivery", "product.updated  %s   %-34s  %d  %5s", sampleObject, says, got.Status, text.Duration(got.Took))
 	return nil
 }
 
 // killed waits for the fault to strike.
-func (t *story) killed(ctx context.Context, before int) (faults.Fired, error) {
+func (t *Story) killed(ctx context.Context, before int) (faults.Fired, error) {
 	for {
-		for _, f := range t.s.Faults().Fired()[before:] {
+		for _, f := range t.System.Faults().Fired()[before:] {
 			if f.Fault == "worker:"+sampleKill {
 				return f, nil
 			}
@@ -166,21 +159,21 @@ func (t *story) killed(ctx context.Context, before int) (faults.Fired, error) {
 }
 
 // firstTry reads what the killed worker left: an operation that looks as if it ran.
-func (t *story) firstTry(ctx context.Context, killed faults.Fired) error {
-	doc, err := t.c.Show(ctx, client.Filter{"id": sampleObject})
+func (t *Story) firstTry(ctx context.Context, killed faults.Fired) error {
+	doc, err := t.Client.Show(ctx, client.Filter{"id": sampleObject})
 	if err != nil {
 		return err
 	}
 	for _, o := range doc.Object.Operations {
-		t.line(killed.At, "attempt 1", "%s/%s   token %d   %s", o.Object, o.Recipe, o.FencingToken, faults.Means(sampleKill))
+		t.Screen.line(killed.At, "attempt 1", "%s/%s   token %d   %s", o.Object, o.Recipe, o.FencingToken, faults.Means(sampleKill))
 	}
 	return nil
 }
 
 // settled waits until the event's work is over.
-func (t *story) settled(ctx context.Context) (control.Object, error) {
+func (t *Story) settled(ctx context.Context) (control.Object, error) {
 	for {
-		doc, err := t.c.Show(ctx, client.Filter{"id": sampleObject})
+		doc, err := t.Client.Show(ctx, client.Filter{"id": sampleObject})
 		if err != nil {
 			return control.Object{}, err
 		}
@@ -207,7 +200,7 @@ func rest(ctx context.Context) error {
 }
 
 // outcome tells the later attempts and the result.
-func (t *story) outcome(ctx context.Context, doc control.Object) error {
+func (t *Story) outcome(ctx context.Context, doc control.Object) error {
 	for _, o := range doc.Operations {
 		for i, a := range o.Attempts {
 			if i == 0 || a.StartedAt == nil {
@@ -217,15 +210,15 @@ func (t *story) outcome(ctx context.Context, doc control.Object) error {
 			if a.EndedAt != nil {
 				at = *a.EndedAt
 			}
-			t.line(at, fmt.Sprintf("attempt %d", i+1), "%s/%s   token %d   %s", o.Object, o.Recipe, a.FencingToken, call(a))
+			t.Screen.line(at, fmt.Sprintf("attempt %d", i+1), "%s/%s   token %d   %s", o.Object, o.Recipe, a.FencingToken, call(a))
 		}
 	}
 	for _, r := range doc.Results {
-		content, err := t.c.Reveal(ctx, r.Operation, "the first run counts what came out")
+		content, err := t.Client.Reveal(ctx, r.Operation, "the first run counts what came out")
 		if err != nil {
 			return err
 		}
-		t.line(r.At, "result", "%s      %s; accepted by policy auto", sampleObject, describe(content.Output))
+		t.Screen.line(r.At, "result", "%s      %s; accepted by policy auto", sampleObject, describe(content.Output))
 	}
 	return nil
 }
@@ -272,7 +265,7 @@ func describe(output json.RawMessage) string {
 }
 
 // conclude counts, and holds the numbers against the promise.
-func (t *story) conclude(doc control.Object, once bool) error {
+func (t *Story) conclude(doc control.Object) error {
 	attempts, paid := 0, 0
 	for _, o := range doc.Operations {
 		attempts += len(o.Attempts)
@@ -283,22 +276,22 @@ func (t *story) conclude(doc control.Object, once bool) error {
 		}
 	}
 	calls := paid
-	if stub := t.s.Stub(); stub != nil {
+	if stub := t.System.Stub(); stub != nil {
 		calls = stub.Count() - t.called // the other side's count: what was really called
 	}
-	w := t.p.Stdout
+	w := t.Screen.Out
 	fmt.Fprintf(w, "\n  %s, %s, %s, %s.", text.Count(doc.Deliveries, "delivery", "deliveries"), text.Count(len(doc.Events), "event", "events"),
 		text.Count(calls, "paid call", "paid calls"), text.Count(len(doc.Results), "result", "results"))
-	if !once {
-		fmt.Fprintf(w, " Try next, in another terminal:\n    %s        %s            %s", t.p.suggest("show "+sampleObject), t.p.suggest("events"), t.p.suggest("send woocommerce/product.updated --repeat 50"))
+	if !t.Once {
+		fmt.Fprintf(w, " Try next, in another terminal:\n    %s        %s            %s", t.Screen.Suggest("show "+sampleObject), t.Screen.Suggest("events"), t.Screen.Suggest("send woocommerce/product.updated --repeat 50"))
 	}
 	fmt.Fprint(w, "\n\n")
 	if doc.Deliveries == 3 && len(doc.Events) == 1 && attempts == 2 && paid == 1 && calls == 1 && len(doc.Results) == 1 {
 		return nil
 	}
-	err := fmt.Errorf("not as promised: %d deliveries (3), %d events (1), %d attempts (2), %d paid calls (1), %d recorded (1), %d results (1)", doc.Deliveries, len(doc.Events), attempts, calls, paid, len(doc.Results))
-	if once {
-		return &failure{exitFailed, err}
+	err := fmt.Errorf("%w: %d deliveries (3), %d events (1), %d attempts (2), %d paid calls (1), %d recorded (1), %d results (1)", ErrPromise, doc.Deliveries, len(doc.Events), attempts, calls, paid, len(doc.Results))
+	if t.Once {
+		return err
 	}
 	fmt.Fprintf(w, "  %v\n\n", err)
 	return nil

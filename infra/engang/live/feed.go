@@ -1,4 +1,4 @@
-package program
+package live
 
 import (
 	"context"
@@ -10,18 +10,17 @@ import (
 
 	"engang/infra/engang/client"
 	"engang/infra/engang/text"
-	"engang/infra/local"
 	"engang/infra/local/front"
 	"engang/infra/local/poller"
 	"engang/shared/control"
 	"engang/shared/queue"
 )
 
-// A feed tells on the terminal what comes in after the sample, and what becomes of it. When more comes
+// A Feed tells on the terminal what comes in after the sample, and what becomes of it. When more comes
 // than it can look up, it says how much it left out.
-type feed struct {
-	p *program
-	c *client.Client
+type Feed struct {
+	screen Screen
+	c      *client.Client
 
 	mu      sync.Mutex
 	live    bool
@@ -30,23 +29,15 @@ type feed struct {
 	told    map[string]bool // attempts and results, by id
 }
 
-// start connects the feed; it tells nothing yet.
-func (f *feed) start(s *local.System) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.c = &client.Client{HTTP: f.p.HTTP, Timeout: f.p.timeout}
-	f.p.onThisMachine(f.c, s.URL())
-	f.c.As = "local"
-	if set := s.Config(); set.Scope.Tenant != "" {
-		f.c.Tenant, f.c.Environ = set.Scope.Tenant, set.Scope.Environment
-	}
-	f.work, f.told = make(chan func(context.Context), 256), map[string]bool{}
+// NewFeed makes a feed, which tells nothing until it is followed.
+func NewFeed(screen Screen) *Feed {
+	return &Feed{screen: screen, work: make(chan func(context.Context), 256), told: map[string]bool{}}
 }
 
-// follow tells what happens until ctx ends.
-func (f *feed) follow(ctx context.Context) {
+// Follow tells what happens until ctx ends. Details are asked for through c.
+func (f *Feed) Follow(ctx context.Context, c *client.Client) {
 	f.mu.Lock()
-	f.live = true
+	f.live, f.c = true, c
 	f.mu.Unlock()
 	for {
 		select {
@@ -63,16 +54,16 @@ func (f *feed) follow(ctx context.Context) {
 }
 
 // admit says what was left out, once there is time to.
-func (f *feed) admit() {
+func (f *Feed) admit() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dropped > 0 && len(f.work) == 0 {
-		fmt.Fprintf(f.p.Stdout, "  … %s more, see %s\n", text.Count(f.dropped, "line", "lines"), f.p.suggest("events"))
+		fmt.Fprintf(f.screen.Out, "  … %s more, see %s\n", text.Count(f.dropped, "line", "lines"), f.screen.Suggest("events"))
 		f.dropped = 0
 	}
 }
 
-func (f *feed) queue(do func(context.Context)) {
+func (f *Feed) queue(do func(context.Context)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.live {
@@ -85,16 +76,8 @@ func (f *feed) queue(do func(context.Context)) {
 	}
 }
 
-func (f *feed) line(at time.Time, kind, what string) {
-	zone := at.UTC()
-	if !f.p.utc {
-		zone = at.Local()
-	}
-	fmt.Fprintf(f.p.Stdout, "  %s  %-9s  %s\n", zone.Format("15:04:05.00"), kind, what)
-}
-
-// exchange tells a delivery.
-func (f *feed) exchange(x front.Exchange) {
+// Exchange tells a delivery.
+func (f *Feed) Exchange(x front.Exchange) {
 	name, ok := strings.CutPrefix(x.Path, "/hooks/")
 	if !ok {
 		return
@@ -112,12 +95,12 @@ func (f *feed) exchange(x front.Exchange) {
 			}
 			says += " " + answer.Event
 		}
-		f.line(x.At, "delivery", fmt.Sprintf("%-30s  %-34s  %d  %5s", about, says, x.Status, text.Duration(x.Took)))
+		f.screen.line(x.At, "delivery", "%-30s  %-34s  %d  %5s", about, says, x.Status, text.Duration(x.Took))
 	})
 }
 
-// batch tells what came of the events that were worked on.
-func (f *feed) batch(b poller.Batch) {
+// Batch tells what came of the events that were worked on.
+func (f *Feed) Batch(b poller.Batch) {
 	for _, r := range b.Records {
 		m, err := queue.Decode(r.Body)
 		if err != nil || m.Event == "" {
@@ -126,7 +109,7 @@ func (f *feed) batch(b poller.Batch) {
 		at, killed := time.Now(), b.Err
 		f.queue(func(ctx context.Context) {
 			if killed != nil {
-				f.line(at, "worker", fmt.Sprintf("%s  %v", m.Event, killed))
+				f.screen.line(at, "worker", "%s  %v", m.Event, killed)
 			}
 			doc, err := f.c.Show(ctx, client.Filter{"id": string(m.Event)})
 			if err != nil || doc.Event == nil {
@@ -138,13 +121,13 @@ func (f *feed) batch(b poller.Batch) {
 				}
 			}
 			if e := doc.Event; e.State != "received" && f.first(fmt.Sprint(e.ID, e.Generation, e.State)) {
-				f.line(*e.EndedAt, "event", strings.TrimSpace(fmt.Sprintf("%s  %s  %s %s  %s", e.ID, e.Object, e.State, e.Outcome, e.Reason)))
+				f.screen.line(*e.EndedAt, "event", "%s", strings.TrimSpace(fmt.Sprintf("%s  %s  %s %s  %s", e.ID, e.Object, e.State, e.Outcome, e.Reason)))
 			}
 		})
 	}
 }
 
-func (f *feed) operation(o control.Operation) {
+func (f *Feed) operation(o control.Operation) {
 	for i, a := range o.Attempts {
 		at := a.StartedAt
 		if a.EndedAt != nil {
@@ -157,12 +140,12 @@ func (f *feed) operation(o control.Operation) {
 		if a.Outcome != "usable" {
 			says = text.Attempt(a)
 		}
-		f.line(*at, fmt.Sprintf("attempt %d", i+1), fmt.Sprintf("%s/%s  token %d  %s", o.Object, o.Recipe, a.FencingToken, says))
+		f.screen.line(*at, fmt.Sprintf("attempt %d", i+1), "%s/%s  token %d  %s", o.Object, o.Recipe, a.FencingToken, says)
 	}
 }
 
-// first tells whether something is told for the first time. Only the goroutine of follow asks.
-func (f *feed) first(key string) bool {
+// first tells whether something is told for the first time. Only the goroutine of Follow asks.
+func (f *Feed) first(key string) bool {
 	if f.told[key] {
 		return false
 	}
@@ -170,11 +153,11 @@ func (f *feed) first(key string) bool {
 	return true
 }
 
-// config tells a change of the configuration files at once.
-func (f *feed) config(err error) {
+// Config tells a change of the configuration files at once.
+func (f *Feed) Config(err error) {
 	if err == nil {
-		f.line(time.Now(), "config", "applied")
+		f.screen.line(time.Now(), "config", "applied")
 		return
 	}
-	f.line(time.Now(), "config", "not applied, the old one stays:\n    "+strings.ReplaceAll(err.Error(), "\n", "\n    "))
+	f.screen.line(time.Now(), "config", "not applied, the old one stays:\n    %s", strings.ReplaceAll(err.Error(), "\n", "\n    "))
 }
