@@ -45,15 +45,20 @@ func (s Scheme) For(e Endpoint) (Scheme, error) {
 		return refuse("the event type cannot be the whole body")
 	case e.TypeAt != nil && e.TypeAt.Wild():
 		return refuse("the event type cannot be in more than one place")
-	case s.adjust == nil && (e.Legacy || e.HMAC != nil):
+	case e.Legacy && s.legacy == nil:
+		return refuse("the sender has no older signature")
+	case e.HMAC != nil && s.configure == nil:
 		return refuse("its signature is what it is")
 	}
-	if s.adjust != nil {
-		adjusted, err := s.adjust(s, e)
-		if err != nil {
-			return Scheme{}, err
+	if e.Legacy {
+		s = s.legacy(s)
+	}
+	if e.HMAC != nil {
+		configured, reason := s.configure(s, *e.HMAC)
+		if reason != "" {
+			return refuse(reason)
 		}
-		s = adjusted
+		s = configured
 	}
 	switch {
 	case e.Type != "":

@@ -75,11 +75,16 @@ func FormScheme() Scheme {
 		}
 		return ""
 	}
-	s.adjust = func(s Scheme, e Endpoint) (Scheme, error) {
-		if e.Legacy {
-			s.window = 0
+	s.legacy = func(s Scheme) Scheme {
+		s.window = 0
+		return s
+	}
+	s.configure = func(s Scheme, h HMAC) (Scheme, string) {
+		if h.Encoding != "hex" {
+			return s, "it is hex alone"
 		}
-		return s, nil
+		s.proof = prefixedHex(h.Header, h.Prefix, 20)
+		return s, ""
 	}
 	return s
 }

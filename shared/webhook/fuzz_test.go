@@ -1,10 +1,13 @@
 package webhook_test
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -78,20 +81,40 @@ func FuzzIdentify(f *testing.F) {
 		f.Add(body, "product.deleted", "wh_1", "/data/*/id")
 	}
 	f.Add(`{"id":1}`, "a#b:c.d", "", "")
+	for _, file := range payloads(f) {
+		f.Add(payload(f, file), "issues", "Ev0EXAMPLE01", "/data/object/id")
+	}
+	for _, v := range readVectors(f, "testdata/vectors.json") {
+		f.Add(v.Body, "product.updated", "msg_1", "/id")
+	}
 	f.Fuzz(func(t *testing.T, body, topic, id, where string) {
-		doc, err := document.Decode([]byte(body))
-		if err != nil {
-			return
-		}
 		p, err := document.ParsePointer(where)
 		if err != nil {
 			return
 		}
-		req := webhook.Request{Method: http.MethodPost, Body: []byte(body), Header: http.Header{
-			"X-Wc-Webhook-Topic": {topic}, "Webhook-Id": {id}, "Webhook-Timestamp": {id}, "X-Wc-Webhook-Delivery-Id": {id}}}
+		h := http.Header{}
+		for _, name := range []string{"X-Wc-Webhook-Topic", "X-Github-Event", "X-Gitea-Event", "X-Forgejo-Event", "X-Shopify-Topic"} {
+			h[name] = []string{topic}
+		}
+		for _, name := range []string{"Webhook-Id", "Webhook-Timestamp", "Svix-Id", "X-Wc-Webhook-Delivery-Id", "X-Gitlab-Token", "Idempotency-Key", "X-Shopify-Webhook-Id"} {
+			h[name] = []string{id}
+		}
+		req := webhook.Request{Method: http.MethodPost, Body: []byte(body), Header: h}
 		for _, name := range webhook.Names() {
+			s := samples[name].scheme(t)
+			doc, content, err := s.Document(req)
+			if err != nil {
+				continue
+			}
+			if again := decoded(t, content); !cmp.Equal(doc, again) {
+				t.Errorf("%s: the document is not its content", name)
+			}
+			s.SignedHandshake(req, doc)
+			if batch, ok := s.Split(req, doc); ok && batch.Fact.Key == "" {
+				t.Errorf("%s: a batch without a key", name)
+			}
 			for _, rule := range []webhook.Rule{{}, {Kind: "thing", ID: &p, Version: &p}} {
-				fact, err := row(t, name).Identify(req, doc, rule, noon)
+				fact, err := s.Identify(req, doc, rule, noon)
 				if err == nil {
 					checkFact(t, name, fact)
 				}
@@ -100,10 +123,52 @@ func FuzzIdentify(f *testing.F) {
 	})
 }
 
+func payloads(t testing.TB) []string {
+	t.Helper()
+	files, err := os.ReadDir("testdata/payloads")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d payloads, %v", len(files), err)
+	}
+	var names []string
+	for _, file := range files {
+		names = append(names, file.Name())
+	}
+	return names
+}
+
+// FuzzStripeHeader looks for headers that are accepted although no sum in them is right, and the other
+// way round, by a second reading.
+func FuzzStripeHeader(f *testing.F) {
+	good := signedWith(f, "stripe", stripeSecret, stripeBody).Header.Get("Stripe-Signature")
+	for _, text := range []string{good, good + ",v0=x", "v0=x," + good, good + "," + good, good + ", " + good, "t=1," + good, "t=,v1=", "v1,t=1", "", strings.ToUpper(good), good + ",v1=00"} {
+		f.Add(text, stripeBody)
+	}
+	f.Fuzz(func(t *testing.T, text, body string) {
+		req := webhook.Request{Method: http.MethodPost, Header: http.Header{"Stripe-Signature": {text}}, Body: []byte(body)}
+		err := row(t, "stripe").Verify(req, held(stripeSecret), webhook.Expect{}, noon)
+		stamps, right := 0, false
+		for _, pair := range strings.Split(text, ",") {
+			if strings.HasPrefix(pair, "t=") {
+				stamps++
+			}
+			right = right || pair == "v1="+hexMAC(sha256.New, stripeSecret, "1795953600."+body) && strings.Contains(","+text+",", ",t=1795953600,")
+		}
+		if err == nil && (!right || stamps != 1) {
+			t.Error("accepted without one time and a right sum")
+		}
+		if err != nil && text == fmt.Sprintf("t=1795953600,v1=%s", hexMAC(sha256.New, stripeSecret, "1795953600."+body)) {
+			t.Errorf("refused what Stripe sends: %v", err)
+		}
+	})
+}
+
 func checkFact(t *testing.T, name string, fact webhook.Fact) {
 	t.Helper()
 	if fact.Type == "" || fact.Key == "" {
 		t.Errorf("%s: no type or key: %+v", name, fact)
+	}
+	if fact.Environment != "" && fact.Environment != webhook.Test && fact.Environment != webhook.Production {
+		t.Errorf("%s: environment %q", name, fact.Environment)
 	}
 	if sum, err := hex.DecodeString(fact.Digest); err != nil || len(sum) != 32 {
 		t.Errorf("%s: digest %q", name, fact.Digest)

@@ -196,6 +196,16 @@ func TestATimeInsideTheBodyIsJudgedAfterTheSignature(t *testing.T) {
 	if err := s.Verify(late, held("a secret of this test"), webhook.Expect{}, noon); !errors.Is(err, webhook.ErrTimestamp) {
 		t.Errorf("the row itself was changed: %v", err)
 	}
+	moved := machinery(t, s, "sent=1795953600000")
+	moved.Header.Set("X-Own", "p:"+moved.Header.Get("X-Sum"))
+	moved.Header.Del("X-Sum")
+	own, err := s.For(webhook.Endpoint{HMAC: &webhook.HMAC{Header: "X-Own", Prefix: "p:", Encoding: "hex"}})
+	if err != nil || own.Verify(moved, held("a secret of this test"), webhook.Expect{}, noon) != nil {
+		t.Errorf("signed as the endpoint says: %v", err)
+	}
+	if _, err := s.For(webhook.Endpoint{HMAC: &webhook.HMAC{Header: "X-Own"}}); !errors.Is(err, webhook.ErrEndpoint) || !strings.Contains(err.Error(), "it is hex alone") {
+		t.Errorf("signed as the row does not offer: %v", err)
+	}
 }
 
 func TestTheSourceInABody(t *testing.T) {

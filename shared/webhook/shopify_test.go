@@ -54,6 +54,8 @@ func TestShopifyFacts(t *testing.T) {
 			webhook.Fact{Type: "Product/update", Key: "Product/update#" + raw(shopifyThin) + "#w2", DeliveryID: "w2", SenderID: "e2", Kind: "product", ObjectID: "9554194432293"}},
 		{"Events under another action than the signed one", posted(shopifyThin, "Shopify-Topic", "Order", "Shopify-Action", "delete", "Shopify-Hmac-Sha256", "x", "Shopify-Webhook-Id", "w2"),
 			webhook.Fact{Type: "Product/update", Key: "Product/update#" + raw(shopifyThin) + "#w2", DeliveryID: "w2", Kind: "product", ObjectID: "9554194432293"}},
+		{"a webhook whose body has a topic, and is none of Events", posted(`{"id":5,"topic":"x","data":{},"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "products/update", "X-Shopify-Webhook-Id", "w3"),
+			webhook.Fact{Type: "products/update", Key: "products/update#" + raw(`{"id":5,"topic":"x","data":{},"updated_at":"2026-11-29T12:00:00Z"}`), DeliveryID: "w3", Kind: "product", ObjectID: "5", Version: "2026-11-29T12:00:00Z"}},
 		{"an order that was placed to try the shop", posted(`{"id":1,"test":true,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "orders/create"),
 			webhook.Fact{Type: "orders/create", Key: "orders/create#" + raw(`{"id":1,"test":true,"updated_at":"2026-11-29T12:00:00Z"}`), Kind: "order", ObjectID: "1", Version: "2026-11-29T12:00:00Z", Environment: webhook.Test}},
 		{"an order that was not: what the shop is, nobody says", posted(`{"id":1,"test":false,"updated_at":"2026-11-29T12:00:00Z"}`, "X-Shopify-Topic", "orders/create"),

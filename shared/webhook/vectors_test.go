@@ -63,7 +63,7 @@ func (v vector) now() time.Time {
 	return time.Unix(*v.Now, 0)
 }
 
-func readVectors(t *testing.T, file string) []vector {
+func readVectors(t testing.TB, file string) []vector {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	if err != nil {

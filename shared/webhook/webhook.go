@@ -110,18 +110,19 @@ type Scheme struct {
 	methods   []string                   // beside POST, for the handshake alone
 
 	// The signature.
-	key         func(secret []byte) (key, bool)             // what a configured secret means; false: it is not usable
-	terms       secretTerms                                 // what a secret must be before it is configured
-	proof       func(Request) (proof, error)                // reads signatures and signed time; its errors wrap ErrSignature
-	messages    func(Request, proof) []message              // what may be signed: one that matches is enough
-	signedAt    func(Request) (time.Time, error)            // of a sender whose signed time is in the body: read once the signature is right; nil: the proof has it
-	window      time.Duration                               // how far the signed time may be off; zero: none is signed
-	source      func(r Request, document func() any) string // what the sender calls itself, "" where that is not said once; nil: nothing
-	certificate func(Request) (url string, ok bool)         // where the sender's certificate is; false: not at one of its hosts; nil: it has none
-	signsURL    bool                                        // the address is signed, as the sender knows it
-	seal        func(r *Request, k key, now time.Time)      // signs: completes the headers of r, which are its own
-	contentType string                                      // of what it sends; empty: application/json
-	adjust      func(Scheme, Endpoint) (Scheme, error)      // what an endpoint may say about the signature; nil: nothing
+	key         func(secret []byte) (key, bool)              // what a configured secret means; false: it is not usable
+	terms       secretTerms                                  // what a secret must be before it is configured
+	proof       func(Request) (proof, error)                 // reads signatures and signed time; its errors wrap ErrSignature
+	messages    func(Request, proof) []message               // what may be signed: one that matches is enough
+	signedAt    func(Request) (time.Time, error)             // of a sender whose signed time is in the body: read once the signature is right; nil: the proof has it
+	window      time.Duration                                // how far the signed time may be off; zero: none is signed
+	source      func(r Request, document func() any) string  // what the sender calls itself, "" where that is not said once; nil: nothing
+	certificate func(Request) (url string, ok bool)          // where the sender's certificate is; false: not at one of its hosts; nil: it has none
+	signsURL    bool                                         // the address is signed, as the sender knows it
+	seal        func(r *Request, k key, now time.Time)       // signs: completes the headers of r, which are its own
+	contentType string                                       // of what it sends; empty: application/json
+	legacy      func(Scheme) Scheme                          // takes the sender's older signatures too; nil: there are none
+	configure   func(Scheme, HMAC) (s Scheme, reason string) // signs as an endpoint says, or says why not; without that the row must refuse or be right by itself; nil: its signature is what it is
 
 	// The body.
 	document func(Request) (doc any, content []byte, err error)               // of a sender that writes forms; nil: the body is the document
