@@ -131,7 +131,7 @@ func (s *System) PutSecret(ctx context.Context, ref secrets.Ref, value string) e
 	if err != nil {
 		return err
 	}
-	vault, err := s.vault()
+	vault, _, err := s.vault()
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (s *System) seed(ctx context.Context, set config.Set) error {
 		}
 		want[path] = "local"
 	}
-	vault, err := s.vault()
+	vault, below, err := s.vault()
 	if err != nil {
 		return err
 	}
@@ -174,11 +174,11 @@ func (s *System) seed(ctx context.Context, set config.Set) error {
 		return err
 	}
 	for path, value := range want {
-		_, there := stored[path]
 		if s.o.OpenAIKey != "" && strings.HasPrefix(path, "models/") {
-			value, there = s.o.OpenAIKey, false
+			s.held.put(below+"/"+path, s.o.OpenAIKey)
+			continue
 		}
-		if there {
+		if _, there := stored[path]; there {
 			continue
 		}
 		if err := vault.Put(ctx, path, secrets.NewValue(value)); err != nil {
@@ -188,13 +188,14 @@ func (s *System) seed(ctx context.Context, set config.Set) error {
 	return nil
 }
 
-func (s *System) vault() (*parameters.Store, error) {
+// vault is the part of the parameter store that the functions read, and its path.
+func (s *System) vault() (*parameters.Store, string, error) {
 	for _, id := range s.stack.template.OfType(functionType) {
 		if path, err := s.stack.template.Text(s.stack, id, "Environment", "Variables", "SECRET_PATH"); err == nil {
-			return parameters.Open(s.direct(), path), nil
+			return parameters.Open(s.direct(), path), path, nil
 		}
 	}
-	return nil, fmt.Errorf("the template gives no function a SECRET_PATH")
+	return nil, "", fmt.Errorf("the template gives no function a SECRET_PATH")
 }
 
 // Secret is the secret that the local system seeds for a reference: the same on every machine, so that

@@ -88,7 +88,7 @@ func (s *System) startEngine(ctx context.Context) error {
 	if s.o.ModelURL != "" {
 		template = template.With(map[string]string{"ModelBaseUrl": s.o.ModelURL})
 	}
-	base := &router{table: s.o.DynamoDBURL, next: &http.Transport{MaxIdleConnsPerHost: 64}}
+	base := &router{table: s.o.DynamoDBURL, held: &s.held, next: &http.Transport{MaxIdleConnsPerHost: 64}}
 	s.base = base
 	s.stack = newStack(template, name, s.o.Speed, s.direct())
 	if err := s.stack.create(ctx); err != nil {
@@ -139,24 +139,35 @@ func (s *System) direct() aws.Config { return s.awsConfig(&http.Client{Transport
 
 func (s *System) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) / s.o.Speed) }
 
-// A router sends calls to the table to an engine of their own, if there is one.
+// A router carries calls to the engine: those to the table to one of their own, if there is one.
 type router struct {
 	table string
+	held  *held
 	next  http.RoundTripper
 }
 
 // RoundTrip sends a request.
 func (t *router) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.table == "" || !strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
-		return t.next.RoundTrip(r)
+	if t.table != "" && strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+		to, err := url.Parse(t.table)
+		if err != nil {
+			return nil, fmt.Errorf("address of the table's engine: %w", err)
+		}
+		r = r.Clone(r.Context())
+		r.URL.Scheme, r.URL.Host, r.Host = to.Scheme, to.Host, to.Host
 	}
-	to, err := url.Parse(t.table)
+	wanted, err := t.held.wanted(r)
 	if err != nil {
-		return nil, fmt.Errorf("address of the table's engine: %w", err)
+		return nil, err
 	}
-	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host, r.Host = to.Scheme, to.Host, to.Host
-	return t.next.RoundTrip(r)
+	answer, err := t.next.RoundTrip(r)
+	if err == nil && len(wanted) > 0 && answer.StatusCode == http.StatusOK {
+		err = complete(answer, wanted)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
 }
 
 // item reads an item past the wire, in the wire's own form. No item and no answer are both nil.
@@ -173,7 +184,7 @@ func (s *System) item(table string, key map[string]json.RawMessage) map[string]j
 	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.GetItem")
 	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/"+region+"/dynamodb/aws4_request, SignedHeaders=host, Signature=0")
 	r.Header.Set("X-Amz-Date", "20260101T000000Z") // looked at, and not held against anything
-	answer, err := (&router{table: s.o.DynamoDBURL, next: http.DefaultTransport}).RoundTrip(r)
+	answer, err := (&router{table: s.o.DynamoDBURL, held: &s.held, next: http.DefaultTransport}).RoundTrip(r)
 	if err != nil {
 		return nil
 	}

@@ -71,6 +71,7 @@ type System struct {
 	began     time.Time
 	stack     *stack
 	base      http.RoundTripper // to the engines, past the wire
+	held      held
 	wire      *wire.Wire
 	record    *wire.Record
 	faults    *faults.Controller

@@ -15,6 +15,7 @@ import (
 	"engang/infra/local"
 	"engang/infra/local/cloudformation"
 	"engang/infra/local/faults"
+	"engang/shared/config"
 )
 
 // The exit codes. They are a promise to scripts.
@@ -53,6 +54,7 @@ var codes = []struct {
 	{faults.ErrUnknown, exitUsage},
 	{cloudformation.ErrNoTemplate, exitUsage},
 	{local.ErrDataDir, exitUsage},
+	{config.ErrChanged, exitState},
 }
 
 var statusCodes = map[int]int{
