@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"strconv"
@@ -14,13 +15,16 @@ import (
 func bodyAlone(r Request, _ proof) []message { return []message{{r.Body}} }
 
 // bareBase64 reads a header that is one SHA-256 sum in base64 and nothing else.
-func bareBase64(name string) func(Request) (proof, error) {
+func bareBase64(name string) func(Request) (proof, error) { return base64Sum(name, sha256.Size) }
+
+// base64Sum does that for a sum of so many bytes.
+func base64Sum(name string, size int) func(Request) (proof, error) {
 	return func(r Request) (proof, error) {
 		text, err := only(r.Header, name)
 		if err != nil {
 			return proof{}, err
 		}
-		sum, ok := unbase64(text, 32)
+		sum, ok := unbase64(text, size)
 		if !ok {
 			return proof{}, unreadable(name)
 		}

@@ -156,10 +156,12 @@ var table = []Scheme{
 	openAI,
 	shopify,
 	slack,
+	square,
 	stripe,
 	svix,
 	standardWebhooks,
 	wooCommerce,
+	zendesk,
 }
 
 // Lookup gives the row of a provider.
