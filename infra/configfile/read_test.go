@@ -136,6 +136,17 @@ func TestParseReadsAWholeFile(t *testing.T) {
 	}
 }
 
+// Such an event is stored and settled, for a recipe that comes later; only ignore leaves it out.
+func TestAnEventMayHaveNoRecipe(t *testing.T) {
+	set, err := parse(with(t, "{recipes: [card], object", "{recipes: [], object"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rule := set.Endpoints[0].Events["product.updated"]; rule.Ignore || len(rule.Recipes) != 0 || rule.Object == nil {
+		t.Errorf("rule %+v", rule)
+	}
+}
+
 func TestParseFillsInWhatIsNotSaid(t *testing.T) {
 	text := with(t, "data: {event_days: 7, result_days: 70}\n", "")
 	text = strings.Replace(text, "    policy: auto\n", "", 1)
