@@ -149,21 +149,44 @@ func partition(e Item, object string) string {
 }
 
 func resultIsNewest(all Items) (bad []string) {
-	newest := map[string]string{}
+	newest, others := map[string]string{}, map[string]bool{}
 	for _, e := range all.Events() {
-		if e["st"] == "settled" && e["how"] == "completed" {
+		switch {
+		case e["st"] == "settled" && e["how"] == "completed":
 			for _, k := range recipesOf(e) {
 				id := partition(e, k[0]) + " / " + k[1]
 				newest[id] = max(newest[id], e["rank"])
 			}
+		case e["st"] == "parked":
+			for _, id := range doneOf(e) {
+				others[id+" "+e["rank"]] = true
+			}
 		}
 	}
 	for _, r := range all.Results() {
-		if want, known := newest[r.id()]; known && r["rank"] != want {
+		want, known := newest[r.id()]
+		if known && r["rank"] != want && !(r["rank"] > want && others[r.id()+" "+r["rank"]]) {
 			bad = append(bad, fmt.Sprintf("%s has rank %s, the newest completed event has %s", r.id(), r["rank"], want))
 		}
 	}
 	return bad
+}
+
+// doneOf gives the results that a parked event may stand behind: those of its recipes that did not fail,
+// neither with an operation nor, named in the reason, for want of input.
+func doneOf(e Item) (ids []string) {
+	failed := map[string]bool{}
+	for _, k := range recipesOf(e) {
+		failed[k[1]] = true
+	}
+	for _, ref := range strings.Split(e["rcp"], ",") {
+		recipe, version, _ := strings.Cut(ref, "@")
+		sk := fmt.Sprintf("R#%s#%06s", recipe, version)
+		if e["obj"] != "" && !failed[sk] && !strings.Contains(e["why"], ref+": ") {
+			ids = append(ids, partition(e, e["obj"])+" / "+sk)
+		}
+	}
+	return ids
 }
 
 func resultIsCommitted(all Items) (bad []string) {

@@ -79,6 +79,40 @@ func TestEachCheckCanFail(t *testing.T) {
 	}
 }
 
+// An event with two recipes, of which one failed, is parked; the other's result has its rank all the same.
+func TestAParkedEventMayStandBehindAResult(t *testing.T) {
+	two := map[string]string{"st": "parked", "ten": "shop", "env": "test", "obj": "product:7", "rank": "r2", "gen": "0"}
+	tests := []struct {
+		name    string
+		recipes string
+		failed  string
+		why     string
+		sound   bool
+	}{
+		{"the other recipe failed", "card@1,note@1", "product:7/note@1/d9", "refusal", true},
+		{"this recipe failed", "card@1,note@1", "product:7/card@1/d9", "refusal", false},
+		{"the other recipe lacks its input", "card@1,note@1", "", "note@1: required but missing", true},
+		{"this recipe lacks its input", "card@1,note@1", "", "card@1: required but missing", false},
+		{"it has other recipes", "tags@1,note@1", "product:7/note@1/d9", "refusal", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := sound()
+			e := maps.Clone(two)
+			e["pk"], e["sk"], e["rcp"], e["op"], e["why"] = "E#evt_3", "EVENT", tt.recipes, tt.failed, tt.why
+			if tt.failed == "" {
+				e["oq"], e["od"] = "review", "1#evt_3"
+			}
+			m["two"] = e
+			m["result"]["rank"] = "r2"
+			got := invariants.Violations(items(m), true)
+			if (len(got) == 0) != tt.sound {
+				t.Errorf("violations %q", got)
+			}
+		})
+	}
+}
+
 func TestProgressOnlyGoesForward(t *testing.T) {
 	tests := []struct{ item, attribute, value, want string }{
 		{"operation", "tok", "1", "token fell"},
