@@ -96,12 +96,17 @@ func payloadField(body []byte) ([]byte, bool) {
 	return []byte(fields[0].value), true
 }
 
+// payloadOrBody is the JSON text of such a form, or the body.
+func payloadOrBody(body []byte) []byte {
+	if content, ok := payloadField(body); ok {
+		return content
+	}
+	return body
+}
+
 // payloadOrJSON reads a body that is JSON, or a form with JSON in its one field payload.
 func payloadOrJSON(r Request) (any, []byte, error) {
-	content, ok := payloadField(r.Body)
-	if !ok {
-		content = r.Body
-	}
+	content := payloadOrBody(r.Body)
 	doc, err := document.Decode(content)
 	return doc, content, err
 }

@@ -41,6 +41,7 @@ func (g gitHost) scheme() Scheme {
 		messages:    bodyAlone,
 		source:      sourceIn("", "/repository/full_name", "/organization/login"),
 		document:    payloadOrJSON,
+		text:        func(r Request) ([]byte, bool) { return payloadOrBody(r.Body), true },
 		eventType:   g.eventType,
 		eventKey:    typeAndContent,
 		digest:      rawDigest,
@@ -50,8 +51,8 @@ func (g gitHost) scheme() Scheme {
 		versionText: gitVersion,
 		misfit:      g.misfit,
 	}
-	if g.json {
-		s.messages = func(r Request, _ proof) []message { return []message{{payloadOrBody(r)}} }
+	if g.json { // the JSON, also where it stands in a form
+		s.messages = func(r Request, _ proof) []message { return []message{{payloadOrBody(r.Body)}} }
 	} else {
 		s.greeting = g.ping
 	}
@@ -62,14 +63,6 @@ func (g gitHost) scheme() Scheme {
 		r.Header.Set(gitHubSum, "sha256="+hex.EncodeToString(k.sign(s.messages(*r, proof{})[0])))
 	}
 	return s
-}
-
-// payloadOrBody is what Gitea signs: the JSON, also where it stands in a form.
-func payloadOrBody(r Request) []byte {
-	if content, ok := payloadField(r.Body); ok {
-		return content
-	}
-	return r.Body
 }
 
 // header reads one of the host's headers, under its own name or those of the hosts that it follows.

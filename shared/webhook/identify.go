@@ -86,6 +86,11 @@ func (s Scheme) content(req Request) []byte {
 	if s.document == nil {
 		return req.Body
 	}
+	if s.text != nil {
+		if content, ok := s.text(req); ok {
+			return content
+		}
+	}
 	_, content, err := s.document(req)
 	if err != nil { // the document did not come from here: the bytes still tell two facts apart
 		return req.Body

@@ -36,6 +36,7 @@ var slack = Scheme{
 	source:      sourceIn("", "/team_id", "/team/id", "/enterprise_id", "/enterprise/id"),
 	seal:        slackSeal,
 	document:    slackDocument,
+	text:        slackText,
 	greeting:    slackChallenge,
 	eventType:   slackType,
 	eventKey:    first(slackEventID, typeAndContent),
@@ -78,15 +79,21 @@ func slackJSON(body []byte) bool {
 	return len(body) == 0 || body[0] == '{' || body[0] == '['
 }
 
-func slackDocument(r Request) (any, []byte, error) {
-	if content, ok := payloadField(r.Body); ok || slackJSON(r.Body) {
-		if !ok {
-			content = r.Body
-		}
-		doc, err := document.Decode(content)
-		return doc, content, err
+// slackText is the JSON of a delivery that has some.
+func slackText(r Request) ([]byte, bool) {
+	if content, ok := payloadField(r.Body); ok {
+		return content, true
 	}
-	return formDocument(r.Body)
+	return r.Body, slackJSON(r.Body)
+}
+
+func slackDocument(r Request) (any, []byte, error) {
+	content, ok := slackText(r)
+	if !ok {
+		return formDocument(r.Body)
+	}
+	doc, err := document.Decode(content)
+	return doc, content, err
 }
 
 // slackChallenge proves to Slack that the address is ours: the text comes back as it is.

@@ -126,6 +126,7 @@ type Scheme struct {
 
 	// The body.
 	document func(Request) (doc any, content []byte, err error)               // of a sender that writes forms; nil: the body is the document
+	text     func(Request) (content []byte, ok bool)                          // the same content without reading it, where there is a shorter way to it; nil: there is none
 	greeting func(r Request, doc any) (Pong, bool)                            // a signed ping or challenge; nil: none
 	split    func(doc any, content []byte) (parts []json.RawMessage, ok bool) // of a sender that puts many events in one delivery; nil: it does not
 
