@@ -26,7 +26,7 @@ type Feed struct {
 	live    bool
 	work    chan func(context.Context)
 	dropped int
-	told    map[string]bool // attempts and results, by id
+	told    map[string]bool // attempts and events, by id and how they ended
 }
 
 // NewFeed makes a feed, which tells nothing until it is followed.
@@ -120,7 +120,7 @@ func (f *Feed) Batch(b poller.Batch) {
 					f.operation(*o.Operation)
 				}
 			}
-			if e := doc.Event; e.State != "received" && f.first(fmt.Sprint(e.ID, e.Generation, e.State)) {
+			if e := doc.Event; e.State != "received" && f.first(ending(*e)) {
 				f.screen.line(*e.EndedAt, "event", "%s", strings.TrimSpace(fmt.Sprintf("%s  %s  %s %s  %s", e.ID, e.Object, e.State, e.Outcome, e.Reason)))
 			}
 		})
@@ -143,6 +143,20 @@ func (f *Feed) operation(o control.Operation) {
 		f.screen.line(*at, fmt.Sprintf("attempt %d", i+1), "%s/%s  token %d  %s", o.Object, o.Recipe, a.FencingToken, says)
 	}
 }
+
+// know marks what was told already. It is called before the feed is followed.
+func (f *Feed) know(doc control.Object) {
+	for _, e := range doc.Events {
+		f.told[ending(e)] = true
+	}
+	for _, o := range doc.Operations {
+		for _, a := range o.Attempts {
+			f.told[a.ID+a.Outcome] = true
+		}
+	}
+}
+
+func ending(e control.Event) string { return fmt.Sprint(e.ID, e.Generation, e.State) }
 
 // first tells whether something is told for the first time. Only the goroutine of Follow asks.
 func (f *Feed) first(key string) bool {

@@ -35,7 +35,8 @@ type Story struct {
 	Screen Screen
 	System *local.System
 	Client *client.Client
-	Once   bool // a number that differs is an error, and nothing is suggested
+	Once   bool  // a number that differs is an error, and nothing is suggested
+	Feed   *Feed // does not tell again what the story told; may be nil
 
 	maker  *delivery.Maker
 	called int // model calls before
@@ -63,6 +64,9 @@ func (t *Story) Tell(ctx context.Context) error {
 	doc, err := t.tell(ctx)
 	if err != nil {
 		return fmt.Errorf("show the sample: %w", err)
+	}
+	if t.Feed != nil {
+		t.Feed.know(doc)
 	}
 	return t.conclude(doc)
 }

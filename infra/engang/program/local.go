@@ -92,7 +92,7 @@ func (p *program) local(ctx context.Context, r running) error {
 	c := p.onThisMachine(&client.Client{HTTP: p.HTTP, Timeout: p.timeout}, s.URL())
 	c.Tenant, c.Environ = s.Config().Scope.Tenant, s.Config().Scope.Environment
 	if !r.noSample {
-		story := live.Story{Screen: screen, System: s, Client: c, Once: r.once}
+		story := live.Story{Screen: screen, System: s, Client: c, Once: r.once, Feed: feed}
 		err = story.Tell(ctx)
 	}
 	if err == nil && !r.once && ctx.Err() == nil {
