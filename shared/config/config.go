@@ -33,6 +33,21 @@ type Endpoint struct {
 	Secrets   []secrets.Ref        `json:"secrets"`
 	Events    map[string]EventRule `json:"events"`             // by event type
 	MaxBody   int                  `json:"max_body,omitempty"` // bytes; zero: the function's own limit
+
+	// What the provider's row leaves to the endpoint.
+	Type   string            `json:"type,omitempty"`    // of every event, where only the address tells
+	TypeAt *document.Pointer `json:"type_at,omitempty"` // where the type is in the body
+	Legacy bool              `json:"legacy,omitempty"`  // takes the sender's older signatures too, which prove less
+	HMAC   *HMAC             `json:"hmac,omitempty"`    // how a sender signs that has no row of its own
+}
+
+// An HMAC is the signature of a sender without a row of its own.
+type HMAC struct {
+	Header        string `json:"header"`
+	Prefix        string `json:"prefix,omitempty"`
+	Encoding      string `json:"encoding"`              // "hex" or "base64"
+	TimeHeader    string `json:"time_header,omitempty"` // that holds the signed time; empty: none is signed
+	WindowSeconds int    `json:"window_seconds,omitempty"`
 }
 
 // An EventRule says what is done with events of one type.

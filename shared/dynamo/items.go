@@ -223,6 +223,9 @@ func eventItem(ev inbox.Event) item {
 	if ev.Body.Bytes > 0 {
 		it["len"] = num(ev.Body.Bytes)
 	}
+	if ev.Batch {
+		it["many"] = num(1)
+	}
 	return it
 }
 
@@ -233,7 +236,7 @@ func readEvent(it item) (inbox.Event, error) {
 		Endpoint: r.text("end"), Provider: r.text("prv"), Type: r.text("typ"), ReceivedAt: r.millis("rcv"), DeliveryID: r.text("did"), SenderID: r.text("sid"),
 		Digest: r.text("dig"), Rank: object.Rank(r.text("rank")), Recipes: r.recipes("rcp"), Body: r.body(),
 		State: inbox.State(r.text("st")), WriteID: r.text("wid"), Generation: int(r.number("gen")), Sends: int(r.number("try")),
-		Operations: r.texts("op"), EndedAt: r.millis("at"), ExpiresAt: r.expiry(),
+		Batch: r.number("many") == 1, Operations: r.texts("op"), EndedAt: r.millis("at"), ExpiresAt: r.expiry(),
 	}
 	if err := ev.Object.UnmarshalText([]byte(r.text("obj"))); err != nil {
 		r.fault("obj", err)

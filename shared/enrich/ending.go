@@ -91,7 +91,9 @@ func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
 		e.Outcome, e.Operations, e.Reason = "", failed, joined(reasons)
 	} else {
 		for _, one := range all {
-			e.Operations = append(e.Operations, one.op)
+			if one.op != "" {
+				e.Operations = append(e.Operations, one.op)
+			}
 		}
 		days, err := w.eventDays(ctx, ev)
 		if err != nil {
@@ -117,7 +119,7 @@ func (w *Worker) write(ctx context.Context, e inbox.Ending) error {
 
 // combined is the outcome of an event whose recipes ended so.
 func combined(all []ending) inbox.Outcome {
-	for _, how := range []inbox.Outcome{inbox.InReview, inbox.Completed, inbox.Rejected, inbox.Superseded} {
+	for _, how := range []inbox.Outcome{inbox.Split, inbox.InReview, inbox.Completed, inbox.Rejected, inbox.Superseded} {
 		if slices.ContainsFunc(all, func(e ending) bool { return e.outcome == how }) {
 			return how
 		}

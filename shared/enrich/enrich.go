@@ -68,6 +68,7 @@ type Store interface {
 	Finishes
 	Results
 	Reopening
+	Inbox
 }
 
 // Recipes is the applied configuration.
@@ -112,6 +113,8 @@ type Deps struct {
 	Model   Model
 	Bodies  Bodies
 	Notices Notices
+	Parts   Parts
+	Sender  Sender
 	Limits  Limits
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -159,6 +162,9 @@ var errPostponed = errors.New("postponed through the open index")
 
 // work goes through the event's recipes one after the other and ends the event once.
 func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
+	if ev.Batch && ev.Reason == "" {
+		return w.split(ctx, ev)
+	}
 	if ev.Object.IsZero() { // the receiver saw that nothing can be made of it, and said why
 		return w.end(ctx, ev, []ending{{parked: true, reason: ev.Reason, category: operation.CategoryInvalidInput}})
 	}

@@ -23,6 +23,10 @@ var ErrNotFound = errors.New("event not found")
 // ErrStale says that a write was refused because the event was settled, parked or reopened meanwhile.
 var ErrStale = errors.New("event changed meanwhile")
 
+// ErrPart says that a part of a delivery that holds many events is none that can be known again: it
+// lacks its type or its key.
+var ErrPart = errors.New("a part without a usable event type or key")
+
 // An EventID names an event for ever: "evt_" and 16 characters made from tenant, environment,
 // endpoint and event key, so that the sender's own id finds the event without an index.
 type EventID string
@@ -93,6 +97,7 @@ type Event struct {
 	Rank       object.Rank
 	Recipes    []RecipeRef // fixed at the put, so that every worker does the same work
 	Body       Body
+	Batch      bool // it holds other events, each to be stored as its own; without an object
 
 	State      State
 	WriteID    string // of the put

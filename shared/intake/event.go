@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -18,37 +19,31 @@ import (
 type delivered struct {
 	request  webhook.Request
 	doc      any
+	content  []byte // the JSON text that the document was read from: what is kept
 	rule     config.EventRule
 	received time.Time
 }
 
-// identify makes the event of a delivery. One that cannot be worked on is an event all the same, with
+// A maker makes events of what was delivered.
+type maker struct {
+	newID func() string
+	log   *slog.Logger
+}
+
+// event makes the event of a delivery, without a due time. One that cannot be worked on is an event all the same, with
 // the reason on it: refusing it would make the sender switch its webhook off.
-func (in *Intake) identify(ctx context.Context, s source, d delivered) (inbox.Event, error) {
+func (m maker) event(ctx context.Context, s source, d delivered) (inbox.Event, webhook.Fact, error) {
 	fact, err := s.scheme.Identify(d.request, d.doc, ruleOf(d.rule), d.received)
 	if err != nil {
-		return inbox.Event{}, err
+		return inbox.Event{}, webhook.Fact{}, err
 	}
 	recipes, missing := s.pointer.Refs(d.rule.Recipes)
 	if len(missing) > 0 {
-		return inbox.Event{}, fmt.Errorf("endpoint %s asks for recipes that are not live (%s): %w",
+		return inbox.Event{}, webhook.Fact{}, fmt.Errorf("endpoint %s asks for recipes that are not live (%s): %w",
 			s.endpoint.Name, strings.Join(missing, ", "), problem.ErrUnavailable)
 	}
-	ev := inbox.Event{
-		ID:         inbox.NewEventID(s.endpoint.Scope, s.endpoint.Name, fact.Key),
-		Scope:      s.endpoint.Scope,
-		Endpoint:   s.endpoint.Name,
-		Provider:   s.endpoint.Provider,
-		Type:       fact.Type,
-		ReceivedAt: d.received,
-		DeliveryID: fact.DeliveryID,
-		SenderID:   fact.SenderID,
-		Digest:     fact.Digest,
-		Recipes:    recipes,
-		WriteID:    in.NewID(),
-		DueAt:      d.received.Add(in.Limits.OpenAge),
-		Reason:     fact.Flaw,
-	}
+	ev := m.plain(s, fact, d.received)
+	ev.Recipes = recipes
 	if ev.Reason == "" {
 		if ev.Object, err = object.NewID(fact.Kind, fact.ObjectID); err != nil {
 			ev.Reason = "the object id is not usable" // the error may repeat what stands in the payload
@@ -59,10 +54,39 @@ func (in *Intake) identify(ctx context.Context, s source, d delivered) (inbox.Ev
 	}
 	version, err := versionOf(fact, d.received)
 	if err != nil {
-		in.Log.WarnContext(ctx, "object version not usable", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
+		m.log.WarnContext(ctx, "object version not usable", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
 	}
 	ev.Rank = object.NewRank(version, d.received, fact.Key)
-	return ev, nil
+	return ev, fact, nil
+}
+
+// plain is what an event has whatever it is about.
+func (m maker) plain(s source, fact webhook.Fact, received time.Time) inbox.Event {
+	return inbox.Event{
+		ID:         inbox.NewEventID(s.endpoint.Scope, s.endpoint.Name, fact.Key),
+		Scope:      s.endpoint.Scope,
+		Endpoint:   s.endpoint.Name,
+		Provider:   s.endpoint.Provider,
+		Type:       fact.Type,
+		ReceivedAt: received,
+		DeliveryID: fact.DeliveryID,
+		SenderID:   fact.SenderID,
+		Digest:     fact.Digest,
+		WriteID:    m.newID(),
+		Reason:     fact.Flaw,
+	}
+}
+
+// batch makes the event of a delivery that holds many: a worker stores each of them.
+func (m maker) batch(s source, fact webhook.Fact, d delivered) inbox.Event {
+	ev := m.plain(s, fact, d.received)
+	ev.Batch = true
+	if ev.Reason != "" {
+		ev.Category = string(operation.CategoryInvalidInput)
+	}
+	version, _ := versionOf(webhook.Fact{SignedAt: fact.SignedAt}, d.received) // of times alone: it cannot fail
+	ev.Rank = object.NewRank(version, d.received, fact.Key)
+	return ev
 }
 
 func ruleOf(r config.EventRule) webhook.Rule {

@@ -8,13 +8,13 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"engang/shared/config"
-	"engang/shared/document"
 	"engang/shared/inbox"
 	"engang/shared/problem"
 	"engang/shared/secrets"
@@ -27,9 +27,11 @@ type Endpoints interface {
 	Endpoint(ctx context.Context, name string) (config.Endpoint, config.Pointer, error)
 }
 
-// Vault looks up the usable secrets of an endpoint, at least one.
+// Vault looks up the usable secrets of an endpoint, at least one. Renewed asks past its cache, and tells
+// whether it found others than before; how often it asks is bounded.
 type Vault interface {
 	Secrets(ctx context.Context, refs []secrets.Ref) ([]secrets.Value, error)
+	Renewed(ctx context.Context, refs []secrets.Ref) ([]secrets.Value, bool, error)
 }
 
 // Bodies makes the bytes of a delivery ready to be stored with its event.
@@ -85,13 +87,14 @@ const (
 	Ignored   = "ignored"   // verified, and of a type that is not enabled: not stored
 )
 
-// A Reply answers a delivery that was taken, with status 200.
+// A Reply answers a delivery that was taken.
 type Reply struct {
-	Status      string        // one of the above, or what the sender's ping is answered with
-	Event       inbox.EventID // empty where none is stored
-	Type        string        // of the event, if the endpoint's configuration names it
-	Body        []byte        // in the sender's own format; empty: status and event in ours
-	ContentType string        // of Body
+	Status string        // one of the above, or what the sender's ping is answered with
+	Event  inbox.EventID // empty where none is stored
+	Type   string        // of the event, if the endpoint's configuration names it
+
+	// What the sender needs to hear. Without a body, and not Empty: status and event in our own format.
+	Answer webhook.Reply
 }
 
 // Deliver takes a delivery and counts it. Its errors are those of the table in shared/problem: the
@@ -103,40 +106,24 @@ type Reply struct {
 func (in *Intake) Deliver(ctx context.Context, d Delivery) (Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, in.Limits.Stored)
 	defer cancel()
-	s, err := in.source(ctx, d.Endpoint)
+	s, err := lookUp(ctx, in.Endpoints, d.Endpoint)
 	if err != nil {
 		telemetry.Measure(ctx, in.Log, telemetry.Count(metricOf(Reply{}, err), 1)) // not by endpoint: it may be any text
 		return Reply{}, err
 	}
 	reply, err := in.take(ctx, s, d.Request)
+	if err == nil && reply.Answer.Status == 0 {
+		reply.Answer = s.scheme.Reply()
+	}
 	telemetry.MeasureEndpoint(ctx, in.Log, s.endpoint.Name, telemetry.Count(metricOf(reply, err), 1))
 	return reply, err
-}
-
-// A source is an endpoint with what is live around it.
-type source struct {
-	endpoint config.Endpoint
-	pointer  config.Pointer
-	scheme   webhook.Scheme
-}
-
-func (in *Intake) source(ctx context.Context, name string) (source, error) {
-	e, pointer, err := in.Endpoints.Endpoint(ctx, name)
-	if err != nil {
-		return source{}, unlessUnknown(err)
-	}
-	scheme, ok := webhook.Lookup(e.Provider)
-	if !ok {
-		return source{}, fmt.Errorf("endpoint %s has the provider %q, which this version does not know: %w", e.Name, e.Provider, problem.ErrUnavailable)
-	}
-	return source{endpoint: e, pointer: pointer, scheme: scheme}, nil
 }
 
 // take goes through the checks in their order: nothing is parsed before it is verified, and nothing is
 // stored before it is known to be wanted.
 func (in *Intake) take(ctx context.Context, s source, req webhook.Request) (Reply, error) {
 	if pong, ok := s.scheme.Handshake(req); ok {
-		return Reply{Status: pong.Status, Body: pong.Body, ContentType: pong.ContentType}, nil
+		return answered(pong), nil
 	}
 	if req.Method != http.MethodPost {
 		return Reply{}, &problem.MethodError{Allow: s.scheme.Methods()}
@@ -145,37 +132,76 @@ func (in *Intake) take(ctx context.Context, s source, req webhook.Request) (Repl
 		return Reply{}, fmt.Errorf("body of %d bytes, at most %d: %w", len(req.Body), n, problem.ErrTooLarge)
 	}
 	received := in.Now().UTC().Truncate(time.Millisecond)
-	if err := in.verify(ctx, s, req, received); err != nil {
+	if err := in.verify(ctx, s, s.addressed(req), received); err != nil {
 		return Reply{}, err
 	}
-	doc, err := document.Decode(req.Body)
+	doc, content, err := s.scheme.Document(req)
 	if err != nil {
 		return Reply{}, err
+	}
+	if pong, ok := s.scheme.SignedHandshake(req, doc); ok {
+		return answered(pong), nil
+	}
+	d := delivered{request: req, doc: doc, content: content, received: received}
+	if batch, ok := s.scheme.Split(req, doc); ok {
+		ev := in.made().batch(s, batch.Fact, d)
+		ev.DueAt = received.Add(in.Limits.OpenAge)
+		return in.keep(ctx, ev, content)
 	}
 	kind, err := s.scheme.Type(req, doc)
 	if err != nil {
 		return Reply{}, err
 	}
-	rule, named := s.endpoint.Events[kind]
-	switch {
+	var named bool
+	switch d.rule, named = s.endpoint.Events[kind]; {
 	case !named:
 		return Reply{Status: Ignored}, nil
-	case rule.Ignore:
+	case d.rule.Ignore:
 		return Reply{Status: Ignored, Type: kind}, nil
 	}
-	ev, err := in.identify(ctx, s, delivered{req, doc, rule, received})
+	ev, fact, err := in.made().event(ctx, s, d)
 	if err != nil {
 		return Reply{}, err
 	}
-	return in.keep(ctx, ev, req.Body)
+	if s.elsewhere(fact) { // counted, and an alarm rings: a test endpoint that gets real events, or the other way round
+		in.Log.WarnContext(ctx, "event of the other environment", "endpoint", s.endpoint.Name, "event_id", ev.ID)
+		telemetry.MeasureEndpoint(ctx, in.Log, s.endpoint.Name, telemetry.Count("OtherEnvironment", 1))
+		return Reply{Status: Ignored, Type: kind}, nil
+	}
+	ev.DueAt = received.Add(in.Limits.OpenAge)
+	return in.keep(ctx, ev, content)
 }
 
+func (in *Intake) made() maker { return maker{newID: in.NewID, log: in.Log} }
+
+func answered(p webhook.Pong) Reply {
+	return Reply{Status: p.Status, Answer: webhook.Reply{Status: http.StatusOK, Body: p.Body, ContentType: p.ContentType}}
+}
+
+// verify checks the delivery against every secret, and once more against fresh ones where none fits: the
+// secret may have been rotated since they were read.
 func (in *Intake) verify(ctx context.Context, s source, req webhook.Request, now time.Time) error {
-	held, err := in.Vault.Secrets(ctx, s.endpoint.Secrets)
-	if err != nil {
+	unavailable := func(err error) error {
 		return fmt.Errorf("look up secrets of endpoint %s: %w: %w", s.endpoint.Name, problem.ErrUnavailable, err)
 	}
-	return s.scheme.Verify(req, held, webhook.Expect{Source: s.endpoint.Source}, now)
+	held, err := in.Vault.Secrets(ctx, s.endpoint.Secrets)
+	if err != nil {
+		return unavailable(err)
+	}
+	want := webhook.Expect{Source: s.endpoint.Source}
+	err = s.scheme.Verify(req, held, want, now)
+	if !errors.Is(err, webhook.ErrSignature) {
+		return err
+	}
+	held, changed, renewErr := in.Vault.Renewed(ctx, s.endpoint.Secrets)
+	switch {
+	case renewErr != nil: // the old ones were good a moment ago, and do not fit
+		in.Log.WarnContext(ctx, "secrets not read again", "endpoint", s.endpoint.Name, "err", renewErr)
+		return err
+	case !changed:
+		return err
+	}
+	return s.scheme.Verify(req, held, want, now)
 }
 
 func (in *Intake) maxBody(e config.Endpoint) int {

@@ -52,7 +52,7 @@ func TestANewEventIsStoredThenSentThenAcknowledged(t *testing.T) {
 				t.Fatal(err)
 			}
 			ev := w.only()
-			if diff := cmp.Diff(intake.Reply{Status: intake.Accepted, Event: ev.ID, Type: tc.want.Type}, reply); diff != "" {
+			if diff := cmp.Diff(intake.Reply{Status: intake.Accepted, Event: ev.ID, Type: tc.want.Type, Answer: webhook.Reply{Status: 200}}, reply); diff != "" {
 				t.Errorf("reply (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{"endpoint", "secrets", "keep", "receive", "send"}, w.trace); diff != "" {
@@ -191,12 +191,12 @@ func TestRefusedBeforeAnythingIsStored(t *testing.T) {
 		// Size before secrets: nobody makes us hash megabytes, signed or not.
 		{"over the function's limit", woo, func(d *intake.Delivery) { d.Body = make([]byte, 2001) }, problem.ErrTooLarge, 413, "Refused woo-shop", []string{"endpoint"}},
 		{"over the endpoint's own limit", crm, func(d *intake.Delivery) { d.Body = make([]byte, 1001) }, problem.ErrTooLarge, 413, "Refused crm", []string{"endpoint"}},
-		{"another body than was signed", woo, func(d *intake.Delivery) { d.Body = append(d.Body, ' ') }, webhook.ErrSignature, 401, "SignatureRefused woo-shop", verified},
-		{"no signature", woo, func(d *intake.Delivery) { d.Header.Del("X-WC-Webhook-Signature") }, webhook.ErrSignature, 401, "SignatureRefused woo-shop", verified},
+		{"another body than was signed", woo, func(d *intake.Delivery) { d.Body = append(d.Body, ' ') }, webhook.ErrSignature, 401, "SignatureRefused woo-shop", askedAgain},
+		{"no signature", woo, func(d *intake.Delivery) { d.Header.Del("X-WC-Webhook-Signature") }, webhook.ErrSignature, 401, "SignatureRefused woo-shop", askedAgain},
 		{"another source", woo, func(d *intake.Delivery) { d.Header.Set("X-WC-Webhook-Source", "https://other.example.com/") }, webhook.ErrSource, 401, "SignatureRefused woo-shop", verified},
 		{"no JSON, signed", func(w *world) intake.Delivery { return w.woo("product.updated", "webhook="+marker) }, nil, document.ErrMalformed, 400, "Refused woo-shop", verified},
 		// Only who holds the secret learns that the body is no JSON.
-		{"no JSON, not signed", woo, func(d *intake.Delivery) { d.Body = []byte(marker) }, webhook.ErrSignature, 401, "SignatureRefused woo-shop", verified},
+		{"no JSON, not signed", woo, func(d *intake.Delivery) { d.Body = []byte(marker) }, webhook.ErrSignature, 401, "SignatureRefused woo-shop", askedAgain},
 		{"not UTF-8", func(w *world) intake.Delivery { return w.woo("product.updated", "{\"name\":\"\xff\"}") }, nil, document.ErrMalformed, 400, "Refused woo-shop", verified},
 		{"nested without end", func(w *world) intake.Delivery { return w.woo("product.updated", strings.Repeat("[", 1999)) }, nil, document.ErrMalformed, 400, "Refused woo-shop", verified},
 		{"no event type", func(w *world) intake.Delivery { return w.crm("msg_1", `{"data":"`+marker+`"}`) }, nil, webhook.ErrMalformed, 400, "Refused crm", verified},
@@ -226,6 +226,9 @@ func TestRefusedBeforeAnythingIsStored(t *testing.T) {
 }
 
 var verified = []string{"endpoint", "secrets"}
+
+// askedAgain: no secret fits, which a rotation would explain.
+var askedAgain = []string{"endpoint", "secrets", "renew", "secrets"}
 
 func TestStaleAndFutureTimestamps(t *testing.T) {
 	for _, tc := range []struct {
@@ -279,7 +282,7 @@ func TestTypesThatAreNotEnabledAreCountedAndNotStored(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
 			reply, err := w.deliver(w.woo(tc.topic, product))
-			if diff := cmp.Diff(intake.Reply{Status: intake.Ignored, Type: tc.shown}, reply); err != nil || diff != "" {
+			if diff := cmp.Diff(intake.Reply{Status: intake.Ignored, Type: tc.shown, Answer: webhook.Reply{Status: 200}}, reply); err != nil || diff != "" {
 				t.Errorf("%v, reply (-want +got):\n%s", err, diff)
 			}
 			if diff := cmp.Diff(verified, w.trace); diff != "" {

@@ -44,6 +44,7 @@ type world struct {
 	endpoints map[string]config.Endpoint
 	pointer   config.Pointer
 	held      map[secrets.Ref]string
+	rotated   map[secrets.Ref]string // what the parameter store has by now
 	stored    map[inbox.EventID]inbox.Event
 	conflicts []inbox.Conflict
 	seen      []inbox.EventID
@@ -141,6 +142,20 @@ func (w *world) Secrets(ctx context.Context, refs []secrets.Ref) (values []secre
 		}
 	}
 	return values, nil
+}
+
+// Renewed finds what a test has put into w.rotated.
+func (w *world) Renewed(ctx context.Context, refs []secrets.Ref) ([]secrets.Value, bool, error) {
+	if err := w.act(ctx, "renew"); err != nil {
+		return nil, false, err
+	}
+	changed := len(w.rotated) > 0
+	for ref, text := range w.rotated {
+		w.held[ref] = text
+	}
+	w.rotated = nil
+	values, err := w.Secrets(ctx, refs)
+	return values, changed, err
 }
 
 func (w *world) Keep(ctx context.Context, id inbox.EventID, raw []byte) (inbox.Body, error) {
@@ -241,7 +256,7 @@ func (w *world) lines(field string) (found []map[string]any) {
 // metrics are the metric lines: the name, and by which endpoint.
 func (w *world) metrics() (found []string) {
 	for _, line := range w.lines("_aws") {
-		for _, name := range []string{"Accepted", "Duplicate", "Conflict", "Ignored", "Pong", "Refused", "SignatureRefused", "Unavailable", "SendFailed"} {
+		for _, name := range []string{"Accepted", "Duplicate", "Conflict", "Ignored", "Pong", "Refused", "SignatureRefused", "Unavailable", "SendFailed", "OtherEnvironment"} {
 			if line[name] == 1.0 {
 				endpoint, _ := line["endpoint"].(string)
 				found = append(found, strings.TrimSuffix(name+" "+endpoint, " "))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -94,6 +95,41 @@ func (c *Cache) Secrets(ctx context.Context, refs []Ref) ([]Value, error) {
 		return nil, fmt.Errorf("look up %d references: %w", len(refs), ErrUnusable)
 	}
 	return usable, nil
+}
+
+// renewEvery bounds how often anybody can make the cache ask for one secret past its time: whoever sends
+// wrong signatures must not use up the parameter store for everybody.
+const renewEvery = 15 * time.Second
+
+// Renewed asks the source again for secrets that do not fit, whatever their age, and tells whether one of
+// them is another than before. A secret that was read in the last fifteen seconds is not asked for.
+// Errors are those of [Cache.Secrets].
+func (c *Cache) Renewed(ctx context.Context, refs []Ref) ([]Value, bool, error) {
+	before, err := c.Secrets(ctx, refs)
+	if err != nil {
+		return nil, false, err
+	}
+	c.expire(refs)
+	after, err := c.Secrets(ctx, refs)
+	if err != nil {
+		return nil, false, err
+	}
+	same := slices.EqualFunc(before, after, func(a, b Value) bool { return bytes.Equal(a.Reveal(), b.Reveal()) })
+	return after, !same, nil
+}
+
+// expire makes secrets due that were not read just now.
+func (c *Cache) expire(refs []Ref) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	for _, ref := range refs {
+		path, err := ref.Path()
+		if e, known := c.known[path]; err == nil && known && now.Sub(e.readAt) >= renewEvery {
+			e.askAt = now
+			c.known[path] = e
+		}
+	}
 }
 
 // refresh asks the source for what is due. When there is no answer it succeeds all the same if each

@@ -17,6 +17,7 @@ import (
 	"engang/shared/config"
 	"engang/shared/dynamo"
 	"engang/shared/enrich"
+	"engang/shared/intake"
 	"engang/shared/model"
 	"engang/shared/operation"
 	"engang/shared/parameters"
@@ -37,6 +38,7 @@ type Settings struct {
 	Level       slog.Level
 	Limits      enrich.Limits
 	Retry       time.Duration // upper bound of the first wait after a failure of ours
+	OpenAge     time.Duration // from the put of a part of a batch until the reconciler looks after it
 	ConfigTTL   time.Duration // how long applied configuration is believed
 	SecretTTL   time.Duration
 }
@@ -52,6 +54,7 @@ func SettingsFromEnv() (Settings, error) {
 		SecretPath:  r.Text("SECRET_PATH"),
 		ModelURL:    r.URL("MODEL_BASE_URL"),
 		Level:       r.Level("LOG_LEVEL"),
+		OpenAge:     r.Seconds("OPEN_AGE_SECONDS", 300*time.Second), // as the receiver's and the reconciler's
 		Limits: enrich.Limits{
 			Call:     r.Seconds("CALL_SECONDS", 75*time.Second),
 			Finish:   r.Seconds("FINISH_SECONDS", 10*time.Second),
@@ -72,6 +75,7 @@ func Times(s *Settings, speed float64) {
 	s.Limits.Hide = scaled(time.Minute)      // above it a wait would spend receives
 	s.Limits.Pause = scaled(5 * time.Minute) // a provider that cannot serve seldom can a minute later
 	s.Retry = scaled(5 * time.Second)
+	s.OpenAge = scaled(s.OpenAge)
 	s.ConfigTTL, s.SecretTTL = 5*time.Second, 5*time.Minute
 }
 
@@ -88,19 +92,25 @@ func (s Settings) Validate() error {
 func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table := dynamo.Open(cfg, s.Table)
 	keys := secrets.NewCache(parameters.Open(cfg, s.SecretPath), s.SecretTTL, time.Now).Log(log)
+	applied := config.NewCache(table, s.ConfigTTL, time.Now)
+	kept := bodies.Open(cfg, s.Bodies)
+	work := queue.Open(cfg, s.WorkQueue)
+	newID := func() string { return strings.ToLower(rand.Text()) }
 	worker := enrich.New(enrich.Deps{
 		Store:   table,
-		Recipes: config.NewCache(table, s.ConfigTTL, time.Now),
+		Recipes: applied,
 		Model:   caller{model.New(modelHTTP(cfg), keys), s.ModelURL},
-		Bodies:  bodies.Open(cfg, s.Bodies),
+		Bodies:  kept,
 		Notices: queue.Open(cfg, s.DeadLetters),
+		Parts:   &intake.Splitter{Endpoints: applied, Bodies: kept, OpenAge: s.OpenAge, Log: log, Now: time.Now, NewID: newID},
+		Sender:  work,
 		Limits:  s.Limits,
 		Log:     log,
 		Now:     time.Now,
-		NewID:   func() string { return strings.ToLower(rand.Text()) },
+		NewID:   newID,
 		Random:  mathrand.Float64,
 	})
-	return &Handler{runner: worker, queue: queue.Open(cfg, s.WorkQueue), retry: s.Retry, log: log}
+	return &Handler{runner: worker, queue: work, retry: s.Retry, log: log}
 }
 
 // modelHTTP is the client for model calls: the one that was configured for AWS, if there is one, so

@@ -3,6 +3,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -110,21 +111,21 @@ func request(e events.APIGatewayV2HTTPRequest) (webhook.Request, error) {
 	return webhook.Request{Method: e.RequestContext.HTTP.Method, URL: url, Header: header, Body: body}, nil
 }
 
-// answer is the 200 of what was taken: our own JSON, or the sender's own format for its ping.
+// answer is the 2xx of what was taken: our own JSON, or what the sender needs to hear.
 func answer(r intake.Reply) events.APIGatewayV2HTTPResponse {
-	body, contentType := string(r.Body), r.ContentType
-	if body == "" {
+	body, contentType := string(r.Answer.Body), r.Answer.ContentType
+	if body == "" && !r.Answer.Empty {
 		b, _ := json.Marshal(struct { // two texts: it cannot fail
 			Status string `json:"status"`
 			Event  string `json:"event,omitempty"`
 		}{r.Status, string(r.Event)})
 		body, contentType = string(b), "application/json"
 	}
-	return events.APIGatewayV2HTTPResponse{
-		StatusCode: http.StatusOK,
-		Headers:    map[string]string{"Content-Type": contentType, "Cache-Control": "no-store"},
-		Body:       body,
+	headers := map[string]string{"Cache-Control": "no-store"}
+	if contentType != "" {
+		headers["Content-Type"] = contentType
 	}
+	return events.APIGatewayV2HTTPResponse{StatusCode: cmp.Or(r.Answer.Status, http.StatusOK), Headers: headers, Body: body}
 }
 
 func refuse(p problem.Problem) events.APIGatewayV2HTTPResponse {

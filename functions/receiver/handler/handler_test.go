@@ -64,7 +64,7 @@ func TestWhatWasTakenIsAnsweredWith200(t *testing.T) {
 		{"conflict", intake.Reply{Status: intake.Conflict, Event: id}, `{"status":"conflict","event":"` + id + `"}`, "application/json"},
 		{"ignored", intake.Reply{Status: intake.Ignored}, `{"status":"ignored"}`, "application/json"},
 		{"ping", intake.Reply{Status: "pong"}, `{"status":"pong"}`, "application/json"},
-		{"challenge in the sender's own format", intake.Reply{Status: "pong", Body: []byte("c-4711"), ContentType: "text/plain"}, "c-4711", "text/plain"},
+		{"challenge in the sender's own format", intake.Reply{Status: "pong", Answer: webhook.Reply{Status: 200, Body: []byte("c-4711"), ContentType: "text/plain"}}, "c-4711", "text/plain"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -1,0 +1,69 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"engang/shared/inbox"
+	"engang/shared/operation"
+)
+
+// Parts makes the events of a delivery that holds many, the same ones every time. Parts that are no
+// events are an error that wraps inbox.ErrPart, which comes with the events of the others.
+type Parts interface {
+	Parts(ctx context.Context, ev inbox.Event, raw []byte) ([]inbox.Event, error)
+}
+
+// Inbox stores the events of a delivery that holds many.
+type Inbox interface {
+	Receive(ctx context.Context, ev inbox.Event) (inbox.Receipt, error)
+	RecordConflict(ctx context.Context, c inbox.Conflict) error
+}
+
+// Sender sends a reference of an event to the work queue.
+type Sender interface {
+	Send(ctx context.Context, id inbox.EventID, tenant string) error
+}
+
+// split stores the events in a batch one by one, sends each, and settles the batch last. A crash anywhere
+// repeats it: what is stored is refused and sent again while it is open. A part that also came alone is
+// the same event.
+func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
+	raw, err := w.Bodies.Read(ctx, ev.Body)
+	if err != nil {
+		return fmt.Errorf("read body of event %s: %w", ev.ID, err)
+	}
+	children, err := w.Parts.Parts(ctx, ev, raw)
+	flawed := errors.Is(err, inbox.ErrPart)
+	if err != nil && !flawed {
+		return w.unconfigured(ctx, ev, err)
+	}
+	for _, child := range children {
+		if !w.room(ctx) {
+			return &Later{Why: "no time left for the rest of the batch"}
+		}
+		if err := w.store(ctx, child); err != nil {
+			return fmt.Errorf("store part %s of event %s: %w", child.ID, ev.ID, err)
+		}
+	}
+	if flawed {
+		return w.end(ctx, ev, []ending{{parked: true, reason: err.Error(), category: operation.CategoryInvalidInput}})
+	}
+	return w.end(ctx, ev, []ending{{outcome: inbox.Split}})
+}
+
+// store puts one part and sends it, unless it is settled already.
+func (w *Worker) store(ctx context.Context, child inbox.Event) error {
+	receipt, err := w.Store.Receive(ctx, child)
+	if err != nil {
+		return err
+	}
+	switch receipt {
+	case inbox.Accepted, inbox.DuplicateOpen:
+		return w.Sender.Send(ctx, child.ID, child.Scope.Tenant)
+	case inbox.Conflicting:
+		return w.Store.RecordConflict(ctx, inbox.Conflict{Event: child.ID, Digest: child.Digest, At: child.ReceivedAt, DeliveryID: child.DeliveryID})
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package enrich_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"engang/shared/bodies"
+	"engang/shared/dynamo/dynamotest"
+	"engang/shared/inbox"
+	"engang/shared/object"
+)
+
+// children are the parts of a batch, always the same ones.
+type children struct {
+	events []inbox.Event
+	err    error
+}
+
+func (c *children) Parts(context.Context, inbox.Event, []byte) ([]inbox.Event, error) {
+	return c.events, c.err
+}
+
+// queued keeps what is sent to the work queue.
+type queued struct{ ids []inbox.EventID }
+
+func (q *queued) Send(_ context.Context, id inbox.EventID, _ string) error {
+	q.ids = append(q.ids, id)
+	return nil
+}
+
+// batch stores a delivery of many events, and makes the events of n parts about product:7.
+func (w *world) batch(n int) (inbox.EventID, *children) {
+	w.t.Helper()
+	now, raw := w.clock(), []byte(`[]`)
+	ev := inbox.Event{ID: inbox.NewEventID(scope, "shop", "batch"), Scope: scope, Endpoint: "shop", Type: "split", ReceivedAt: now, WriteID: w.id(), Digest: "b",
+		Rank: "r", Batch: true, Body: inbox.Body{Packed: bodies.Pack(raw), Bytes: len(raw)}, DueAt: now.Add(5 * time.Minute)}
+	if _, err := w.table.Receive(w.t.Context(), ev); err != nil {
+		w.t.Fatal(err)
+	}
+	c := &children{}
+	for i := range n {
+		raw := []byte(fmt.Sprintf(`{"name":"Part %d"}`, i))
+		v, _ := object.ParseVersion(fmt.Sprint(i + 1))
+		c.events = append(c.events, inbox.Event{ID: inbox.NewEventID(scope, "shop", fmt.Sprint("part ", i)), Scope: scope, Endpoint: "shop", Type: "product.updated",
+			Object: object.ID{Kind: "product", Value: "7"}, ReceivedAt: now, WriteID: "w-" + fmt.Sprint(i), Digest: fmt.Sprint("d", i), Rank: object.NewRank(v, now, fmt.Sprint(i)),
+			Recipes: []inbox.RecipeRef{{Name: "card", Version: 1}}, Body: inbox.Body{Packed: bodies.Pack(raw), Bytes: len(raw)}, DueAt: now.Add(5 * time.Minute)})
+	}
+	return ev.ID, c
+}
+
+func TestABatchIsStoredPartByPartAndSettledLast(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id, parts := w.batch(3)
+		sent := &queued{}
+		worker := w.worker(nil)
+		worker.Parts, worker.Sender = parts, sent
+		if err := worker.Run(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if ev := w.event(id); ev.State != inbox.Settled || ev.Outcome != inbox.Split || len(sent.ids) != 3 {
+			t.Errorf("batch is %s, %s; sent %v", ev.State, ev.Outcome, sent.ids)
+		}
+		for _, part := range parts.events {
+			w.run(part.ID)
+		}
+		if w.model.count() != 3 || w.result() != "about Part 2 @ 3" {
+			t.Errorf("%d calls, result %s", w.model.count(), w.result())
+		}
+		w.rest()
+	})
+}
+
+// A crash, or a store that is away, after any number of parts: the batch is done again, each part once.
+func TestABatchThatBreaksOffIsDoneAgain(t *testing.T) {
+	for _, call := range []string{"W1 put event", "W6 settle"} {
+		for _, applied := range []bool{false, true} {
+			t.Run(fmt.Sprint(call, applied), func(t *testing.T) {
+				each(t, func(t *testing.T, w *world) {
+					id, parts := w.batch(3)
+					alone := parts.events[1] // one came alone before
+					alone.WriteID = "another"
+					if _, err := w.table.Receive(t.Context(), alone); err != nil {
+						t.Fatal(err)
+					}
+					w.run(parts.events[1].ID)
+					away := w.worker(&dynamotest.Fault{Target: call, Applied: applied, N: dynamotest.Tries})
+					away.Parts, away.Sender = parts, &queued{}
+					if err := away.Run(t.Context(), id); err == nil {
+						t.Error("a batch without an answer was reported as done")
+					}
+					sent := &queued{}
+					worker := w.worker(nil)
+					worker.Parts, worker.Sender = parts, sent
+					if err := worker.Run(t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+					for _, id := range sent.ids {
+						if id == parts.events[1].ID {
+							t.Error("a part that is settled was sent")
+						}
+					}
+					for _, part := range parts.events {
+						w.run(part.ID)
+					}
+					if w.model.count() != 2 || len(w.items().Events()) != 4 { // the first part is older than the one that came alone
+						t.Errorf("%d calls, %d events", w.model.count(), len(w.items().Events()))
+					}
+					w.rest()
+				})
+			})
+		}
+	}
+}
+
+func TestABatchWithABrokenPartIsParkedBehindTheOthers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id, parts := w.batch(2)
+		parts.err = fmt.Errorf("1 of 3 parts: %w", inbox.ErrPart)
+		worker := w.worker(nil)
+		worker.Parts, worker.Sender = parts, &queued{}
+		if err := worker.Run(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range parts.events {
+			w.run(part.ID)
+		}
+		if ev := w.event(id); ev.State != inbox.Parked || ev.Category != "invalid input" || len(w.sent.all) != 1 {
+			t.Errorf("batch is %s, %q, %d notices", ev.State, ev.Category, len(w.sent.all))
+		}
+		w.rest()
+	})
+}
+
+func TestABatchWaitsForItsConfiguration(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id, parts := w.batch(1)
+		parts.err = errors.New("store down")
+		worker := w.worker(nil)
+		worker.Parts = parts
+		if err := worker.Run(t.Context(), id); err == nil || w.event(id).State != inbox.Received {
+			t.Errorf("run: %v, event is %s", err, w.event(id).State)
+		}
+	})
+}
