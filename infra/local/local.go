@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"engang/infra/local/cloudformation"
@@ -140,6 +141,12 @@ func (s *System) SQS() *sqs.Client { return s.stack.sqs }
 
 // QueueURL is the address of a queue by its id in the template: "WorkQueue", "WorkDeadLetterQueue".
 func (s *System) QueueURL(id string) string { return s.stack.queues[id] }
+
+// S3 is a client past the wire.
+func (s *System) S3() *s3.Client { return s.stack.s3 }
+
+// BucketName is the name of a bucket by its id in the template: "Bodies".
+func (s *System) BucketName(id string) string { return s.stack.buckets[id] }
 
 // Stub is the model, or nil when another one is called.
 func (s *System) Stub() *modelstub.Stub { return s.stub }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	ddb "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"engang/infra/local/cloudformation"
@@ -125,11 +126,44 @@ func (s *stack) create(ctx context.Context) error {
 		}
 	}
 	for _, id := range s.template.OfType(bucketType) {
-		name := s.physical(id)
-		if _, err := s.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name}); err != nil && !strings.Contains(err.Error(), "BucketAlreadyOwnedByYou") && !strings.Contains(err.Error(), "BucketAlreadyExists") {
-			return fmt.Errorf("create bucket %s: %w", id, err)
+		if err := s.createBucket(ctx, id); err != nil {
+			return err
 		}
-		s.buckets[id] = name
+	}
+	return nil
+}
+
+func (s *stack) createBucket(ctx context.Context, id string) error {
+	name := s.physical(id)
+	if _, err := s.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: &name}); err != nil && !strings.Contains(err.Error(), "BucketAlreadyOwnedByYou") && !strings.Contains(err.Error(), "BucketAlreadyExists") {
+		return fmt.Errorf("create bucket %s: %w", id, err)
+	}
+	s.buckets[id] = name
+	return s.encrypt(ctx, id)
+}
+
+// encrypt gives a bucket the encryption that it is declared with.
+func (s *stack) encrypt(ctx context.Context, id string) error {
+	var declared struct {
+		BucketEncryption struct {
+			ServerSideEncryptionConfiguration []struct {
+				ServerSideEncryptionByDefault s3types.ServerSideEncryptionByDefault
+			}
+		}
+	}
+	err := s.declared(id, &declared, "BucketEncryption")
+	switch {
+	case errors.Is(err, cloudformation.ErrMissing):
+		return nil
+	case err != nil:
+		return err
+	}
+	in := &s3.PutBucketEncryptionInput{Bucket: aws.String(s.buckets[id]), ServerSideEncryptionConfiguration: &s3types.ServerSideEncryptionConfiguration{}}
+	for _, rule := range declared.BucketEncryption.ServerSideEncryptionConfiguration {
+		in.ServerSideEncryptionConfiguration.Rules = append(in.ServerSideEncryptionConfiguration.Rules, s3types.ServerSideEncryptionRule{ApplyServerSideEncryptionByDefault: &rule.ServerSideEncryptionByDefault})
+	}
+	if _, err := s.s3.PutBucketEncryption(ctx, in); err != nil {
+		return fmt.Errorf("encrypt bucket %s: %w", id, err)
 	}
 	return nil
 }
