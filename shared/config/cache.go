@@ -80,6 +80,9 @@ func NewCache(s store, ttl time.Duration, now func() time.Time) *Cache {
 // with [ErrUnknown] when there is none, with [ErrUnreadable] when what is stored cannot be used, and with
 // the store's own error, wrapped.
 func (c *Cache) Endpoint(ctx context.Context, name string) (Endpoint, Pointer, error) {
+	if name == "" { // nobody's, and no key that a store could be asked for
+		return Endpoint{}, Pointer{}, fmt.Errorf("endpoint without a name: %w", ErrUnknown)
+	}
 	scope, err := c.address(ctx, name)
 	if err != nil {
 		return Endpoint{}, Pointer{}, fmt.Errorf("read address of endpoint: %w", err)

@@ -109,6 +109,14 @@ func TestCacheRemembersUnknownNames(t *testing.T) {
 	}
 }
 
+// The store refuses an empty key, which would look as if it were down.
+func TestCacheNeverAsksForTheEmptyName(t *testing.T) {
+	f, _, c := cached(t)
+	if _, _, err := c.Endpoint(t.Context(), ""); !errors.Is(err, config.ErrUnknown) || f.count("address") != 0 {
+		t.Errorf("error %v after %d reads, want ErrUnknown after none", err, f.count("address"))
+	}
+}
+
 // Whoever asks for made-up names must neither fill the memory nor push out what is configured.
 func TestCacheBoundsUnknownNames(t *testing.T) {
 	f, _, c := cached(t)
