@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"encoding/json"
 	"maps"
 	"regexp"
 	"strings"
@@ -72,6 +73,19 @@ func wholeID(f field) field {
 }
 
 var fractional = regexp.MustCompile(`^-?[0-9]+[.eE][-+0-9.eE]+$`)
+
+// whole reads a text of the body, or a number that is written as a whole one.
+func whole(pointer string) field {
+	p := pointerTo(pointer)
+	return func(r reading) string {
+		v, _ := p.Find(r.doc)
+		if n, ok := v.(json.Number); ok && strings.ContainsAny(n.String(), ".eE") {
+			return ""
+		}
+		text, _ := document.Text(v)
+		return text
+	}
+}
 
 // live reads a flag that is true in production, as livemode.
 func live(pointer string) field { return flagged(pointer, Production, Test) }

@@ -22,6 +22,7 @@ type sample struct {
 
 	signature string        // the header that holds the signature; empty: it is in the body
 	covered   []string      // headers that are signed, as the body is
+	within    [2]string     // where what is signed of the body begins and ends; empty: all of it is
 	window    time.Duration // zero: no time is signed
 	lists     bool          // the signature header may hold several, divided by a space
 

@@ -75,7 +75,7 @@ func squareVersion(r reading) string {
 		return ""
 	}
 	for _, member := range object {
-		return wholeID(scalar("/version"))(reading{doc: member})
+		return whole("/version")(reading{doc: member})
 	}
 	return ""
 }

@@ -48,7 +48,12 @@ func TestAnyChangeOfWhatIsSignedIsRefused(t *testing.T) {
 				t.Errorf("%s: %s changed at %d gave %v", name, what, at, err)
 			}
 		}
-		for i := range req.Body {
+		from, to := 0, len(req.Body)
+		if sm.within != [2]string{} {
+			from = strings.Index(string(req.Body), sm.within[0])
+			to = from + strings.Index(string(req.Body[from:]), sm.within[1]) + len(sm.within[1])
+		}
+		for i := from; i < to; i++ {
 			for bit := range 8 {
 				changed := req
 				changed.Body = append([]byte(nil), req.Body...)
@@ -59,9 +64,11 @@ func TestAnyChangeOfWhatIsSignedIsRefused(t *testing.T) {
 			shorter.Body = append(append([]byte(nil), req.Body[:i]...), req.Body[i+1:]...)
 			refused("body shortened", i, shorter)
 		}
-		longer := req
-		longer.Body = append(append([]byte(nil), req.Body...), '\n')
-		refused("body with a line end", len(req.Body), longer)
+		if to == len(req.Body) {
+			longer := req
+			longer.Body = append(append([]byte(nil), req.Body...), '\n')
+			refused("body with a line end", len(req.Body), longer)
+		}
 		for _, h := range append(slices.Clone(sm.covered), sm.signature) {
 			text := req.Header.Get(h)
 			if text == "" && h != "" {

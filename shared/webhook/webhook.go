@@ -154,6 +154,8 @@ var table = []Scheme{
 	gitHub,
 	gitea,
 	gitLab,
+	intercom,
+	mailgun,
 	openAI,
 	shopify,
 	slack,
