@@ -52,7 +52,7 @@ func largestInline(id int) int {
 }
 
 func TestScenario23BodyOverTheItemLimit(t *testing.T) {
-	each(t, local.Options{}, func(t *testing.T, s *system) {
+	each(t, local.Options{Speed: brisk}, func(t *testing.T, s *system) {
 		edge := largestInline(1)
 		for _, c := range []struct {
 			name, object, body string
@@ -214,7 +214,7 @@ func TestAWorkerWaitsForABodyThatCannotBeRead(t *testing.T) {
 
 // Another fact under a stored event's key never replaces the bytes of the first.
 func TestAConflictLeavesTheFirstBody(t *testing.T) {
-	each(t, local.Options{}, func(t *testing.T, s *system) {
+	each(t, local.Options{Speed: brisk}, func(t *testing.T, s *system) {
 		first, other := bigContact("c-1", 40_000), bigContact("c-2", 50_000)
 		id := s.accept(s.contact("msg_1", first))
 		if a := s.contact("msg_1", other); a.Code != 200 || a.Status != "conflict" || a.Event != id {

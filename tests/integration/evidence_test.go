@@ -23,6 +23,10 @@ import (
 	"engang/shared/secrets"
 )
 
+// brisk is the speed of tests that wait for the reconciler while nothing else is under way: an event is
+// sent again after three seconds.
+const brisk = 100
+
 // hush stands in what senders send and must not be found in an answer, a log line or a message.
 const hush = "hush-4711"
 

@@ -30,7 +30,7 @@ func troubled(t *testing.T, test func(t *testing.T, s *system, all *trouble)) {
 	t.Helper()
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		all := &trouble{}
-		test(t, begin(local.Options{Judge: all.judge}), all)
+		test(t, begin(local.Options{Judge: all.judge, Speed: brisk}), all)
 	})
 }
 
@@ -102,7 +102,7 @@ func TestScenario08EnqueueFailsAfterThePut(t *testing.T) {
 			t.Fatalf("%v are pending, or something is in the queue that was down", s.Faults().Pending())
 		}
 		e := s.event(id)
-		if e.State != "received" || e.DueAt == nil || !e.DueAt.Equal(e.ReceivedAt.Add(5*time.Minute/speed)) || e.Sends != 0 {
+		if e.State != "received" || e.DueAt == nil || !e.DueAt.Equal(e.ReceivedAt.Add(5*time.Minute/brisk)) || e.Sends != 0 {
 			t.Fatalf("event %+v", e)
 		}
 		broken := ""

@@ -168,7 +168,7 @@ func (s *system) invoked(r *http.Request, encoded string) answer {
 // What lies just inside the limits that the rows above break is taken: those rows are refused for what
 // their names say.
 func TestWhatIsJustWithinTheLimitsIsTaken(t *testing.T) {
-	each(t, local.Options{}, func(t *testing.T, s *system) {
+	each(t, local.Options{Speed: brisk}, func(t *testing.T, s *system) {
 		for _, c := range []struct {
 			name    string
 			request func(*system) *http.Request
