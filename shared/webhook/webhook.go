@@ -154,6 +154,7 @@ var table = []Scheme{
 	gitHub,
 	gitea,
 	gitLab,
+	hubSpot,
 	intercom,
 	mailgun,
 	openAI,
