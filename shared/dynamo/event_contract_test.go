@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,20 +35,33 @@ func receive(ctx context.Context, table *dynamo.Table, ev inbox.Event) error {
 
 func open1(t *testing.T, _ dynamotest.DB, table *dynamo.Table) { t.Helper(); received(t, table, 1) }
 
-func settled1(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+func settled1(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
-	received(t, table, 1)
-	if err := table.End(t.Context(), settling(0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	sent(t, db, table)
+	must(t, table.End(t.Context(), settling(0, 0)))
 }
 
 func parked1(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
 	received(t, table, 1)
-	if err := table.End(t.Context(), parking(0, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.End(t.Context(), parking(0, 0)))
+}
+
+// parkedUnsent leaves event 1 parked by the reconciler.
+func parkedUnsent(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+	t.Helper()
+	sent(t, db, table)
+	must(t, table.ParkUnsent(t.Context(), dynamo.Unsent{ID: eventID(1), DueKey: eventOf(t, table, 1).DueKey, Limit: 1, Reason: "sent once", At: later(450)}))
+}
+
+// parkedWhenDue parks event 2 at the very time at which it was due: its place in the review list looks
+// like the due time that was seen.
+func parkedWhenDue(t *testing.T, table *dynamo.Table) {
+	t.Helper()
+	received(t, table, 2)
+	e := parking(0, 0)
+	e.Event, e.At = eventID(2), later(302)
+	must(t, table.End(t.Context(), e))
 }
 
 func settling(who, generation int) inbox.Ending {
@@ -128,7 +142,8 @@ func eventContracts() []contract {
 				same(t, "conflicts", []inbox.Conflict{{Event: eventID(1), Digest: "d2", At: later(who + 2), DeliveryID: fmt.Sprint("dlv", who)}}, conflicts)
 			},
 		},
-		pushSendContract(), parkUnsentContract(), pushDueContract(), replayContract(), reopenContract(),
+		pushSendContract(), parkUnsentContract(), pushDueContract(), replayContract(),
+		reopenContract("W13 reopen alone", parked1), reopenContract("W13 reopen alone, parked by the reconciler", parkedUnsent),
 	},
 		endings("W6 settle", "W6 ", inbox.Settled, settling),
 		endings("W6 settle, kept without end", "W6 ", inbox.Settled, func(who, generation int) inbox.Ending {
@@ -154,7 +169,10 @@ func eventContracts() []contract {
 func pushSendContract() contract {
 	dueKey := func(n int) string { return fmt.Sprintf("%013d#%s", later(n).UnixMilli(), eventID(1)) }
 	return contract{
-		name: "W11 push send", call: "W11", before: open1, other: is(inbox.ErrStale), again: is(inbox.ErrStale),
+		name: "W11 push send", call: "W11", before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+			received(t, table, 1)
+			parkedWhenDue(t, table)
+		}, other: is(inbox.ErrStale), again: is(inbox.ErrStale),
 		write: func(ctx context.Context, table *dynamo.Table, who int) error {
 			return table.PushSend(ctx, eventID(1), dueKey(301), later(400+who))
 		},
@@ -167,6 +185,9 @@ func pushSendContract() contract {
 		refused: map[string]func(context.Context, *dynamo.Table) error{
 			"a due time that was not seen": func(ctx context.Context, table *dynamo.Table) error {
 				return table.PushSend(ctx, eventID(1), dueKey(300), later(400))
+			},
+			"an event that was parked meanwhile": func(ctx context.Context, table *dynamo.Table) error {
+				return table.PushSend(ctx, eventID(2), fmt.Sprintf("%013d#%s", later(302).UnixMilli(), eventID(2)), later(400))
 			},
 			"an unknown event": func(ctx context.Context, table *dynamo.Table) error {
 				return table.PushSend(ctx, eventID(7), dueKey(301), later(400))
@@ -183,6 +204,7 @@ func parkUnsentContract() contract {
 	return contract{
 		name: "W12 park unsent", call: "W12", other: is(inbox.ErrStale), again: is(inbox.ErrStale),
 		before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+			parkedWhenDue(t, table)
 			seen := received(t, table, 1).DueKey
 			for _, due := range []int{400, 500} {
 				if err := table.PushSend(t.Context(), eventID(1), seen, later(due)); err != nil {
@@ -205,6 +227,11 @@ func parkUnsentContract() contract {
 			"an event that was not sent so often": func(ctx context.Context, table *dynamo.Table) error {
 				return table.ParkUnsent(ctx, unsent(0, 3, second))
 			},
+			"an event that was parked meanwhile": func(ctx context.Context, table *dynamo.Table) error {
+				u := unsent(0, 0, fmt.Sprintf("%013d#%s", later(302).UnixMilli(), eventID(2)))
+				u.ID = eventID(2)
+				return table.ParkUnsent(ctx, u)
+			},
 			"a due time that was not seen": func(ctx context.Context, table *dynamo.Table) error {
 				return table.ParkUnsent(ctx, unsent(0, 2, second+"x"))
 			},
@@ -216,11 +243,7 @@ func parkUnsentContract() contract {
 func pushDueContract() contract {
 	return contract{
 		name: "W22 push due", call: "W22", all: true, other: func(err error) bool { return err == nil || errors.Is(err, inbox.ErrStale) },
-		before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
-			if err := table.PushSend(t.Context(), eventID(1), received(t, table, 1).DueKey, later(400)); err != nil {
-				t.Fatal(err)
-			}
-		},
+		before: sent,
 		write: func(ctx context.Context, table *dynamo.Table, _ int) error {
 			return table.PushDue(ctx, eventID(1), 0, later(700))
 		},
@@ -249,29 +272,39 @@ func refusedPush(err error) error {
 }
 
 // reopened checks an event that was opened again.
-func reopened(t *testing.T, table *dynamo.Table, due int) {
+func reopened(t *testing.T, table *dynamo.Table, due int, beside ...inbox.EventID) {
 	t.Helper()
 	ev := eventOf(t, table, 1)
 	want := arrival(1)
 	want.State, want.Generation, want.DueAt, want.DueKey, want.Recipes = inbox.Received, 1, later(due), ev.DueKey, ev.Recipes
 	same(t, "event", want, ev) // nothing of the earlier end is left to be taken for this life's
-	same(t, "open index", []inbox.EventID{eventID(1)}, open(t.Context(), t, table, later(1e6)))
+	all := open(t.Context(), t, table, later(1e6))
+	ids := append(beside, eventID(1))
+	slices.Sort(all)
+	slices.Sort(ids)
+	same(t, "open index", ids, all)
 }
 
 func replayContract() contract {
 	raised := []inbox.RecipeRef{{Name: "product-card", Version: 4}, {Name: "seo", Version: 1}}
 	return contract{
-		name: "W14 replay", call: "W14", before: settled1, other: is(inbox.ErrStale), again: is(inbox.ErrStale),
+		name: "W14 replay", call: "W14", before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			settled1(t, db, table)
+			received(t, table, 2)
+		}, other: is(inbox.ErrStale), again: is(inbox.ErrStale),
 		write: func(ctx context.Context, table *dynamo.Table, who int) error {
 			return table.Replay(ctx, eventID(1), arrival(1).Recipes, raised, later(600+who))
 		},
 		effect: func(t *testing.T, table *dynamo.Table, who int) {
-			reopened(t, table, 600+who)
+			reopened(t, table, 600+who, eventID(2))
 			same(t, "recipes", raised, eventOf(t, table, 1).Recipes)
 		},
 		refused: map[string]func(context.Context, *dynamo.Table) error{
 			"recipes that the event does not have": func(ctx context.Context, table *dynamo.Table) error {
 				return table.Replay(ctx, eventID(1), raised, raised, later(600))
+			},
+			"an open event": func(ctx context.Context, table *dynamo.Table) error {
+				return table.Replay(ctx, eventID(2), arrival(2).Recipes, raised, later(600))
 			},
 			"an unknown event": func(ctx context.Context, table *dynamo.Table) error {
 				return table.Replay(ctx, eventID(7), arrival(1).Recipes, raised, later(600))
@@ -280,9 +313,9 @@ func replayContract() contract {
 	}
 }
 
-func reopenContract() contract {
+func reopenContract(name string, before func(*testing.T, dynamotest.DB, *dynamo.Table)) contract {
 	return contract{
-		name: "W13 reopen alone", call: "W13", before: parked1, other: is(inbox.ErrStale), again: is(inbox.ErrStale),
+		name: name, call: "W13", before: before, other: is(inbox.ErrStale), again: is(inbox.ErrStale),
 		write: func(ctx context.Context, table *dynamo.Table, who int) error {
 			return table.Reopen(ctx, eventID(1), later(600+who))
 		},

@@ -107,24 +107,30 @@ func operationOf(t *testing.T, table *dynamo.Table) operation.Operation {
 	return op
 }
 
-// failed leaves an operation that failed for event 1, with token 1.
-func failed(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+// sent leaves event 1 open, sent once by the reconciler.
+func sent(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
-	received(t, table, 1)
-	l := claimed(t, table, asking(100, 1, 0))
-	if err := table.Fail(t.Context(), ending(l, 100, operation.Unusable)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.PushSend(t.Context(), eventID(1), received(t, table, 1).DueKey, later(400)))
 }
 
-// held leaves a draft that waits for a decision, with token 1.
-func held(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+// failed leaves an operation that failed for event 1, with token 1, and the event parked.
+func failed(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
-	received(t, table, 1)
+	sent(t, db, table)
 	l := claimed(t, table, asking(100, 1, 0))
-	if err := table.Hold(t.Context(), ending(l, 100, operation.Flagged)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, table.Fail(t.Context(), ending(l, 100, operation.Unusable)))
+	must(t, table.End(t.Context(), parkingWith(0, 0)))
+}
+
+// held leaves a draft that waits for a decision, with token 1, and the event settled.
+func held(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+	t.Helper()
+	sent(t, db, table)
+	l := claimed(t, table, asking(100, 1, 0))
+	must(t, table.Hold(t.Context(), ending(l, 100, operation.Flagged)))
+	e := settling(0, 0)
+	e.Outcome = inbox.InReview
+	must(t, table.End(t.Context(), e))
 }
 
 // rejected leaves a draft that a person refused: the decision is written as review will write it.

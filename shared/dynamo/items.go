@@ -19,7 +19,8 @@ import (
 //
 //	event      st State, ten and env Scope, end Endpoint, prv Provider, typ Type, obj Object, rcv ReceivedAt, did DeliveryID, sid SenderID,
 //	           wid WriteID, dig Digest, rank Rank, rcp Recipes "a@1,b@2", gen Generation, try Sends, body and len Body (bytes inline, text = key of the bucket),
-//	           how Outcome, op Operations, why Reason, cat Category, at EndedAt, flaw and kind Reason and Category given at the put
+//	           how Outcome, op Operations, why Reason, cat Category, at EndedAt, flaw and kind Reason and Category given at the put,
+//	           many Batch
 //	operation  st State, tok Token, own Owner, beg BegunAt, exp LeaseEnd, cnt Claims, nbf NotBefore, wid WriteID, ev Event, rank Rank,
 //	           out Output, dig Digest, att Attempts as one JSON text, why Reason, cat Category, by at note Decision
 //	result     rank Rank, op sort key of the operation, ev Event, out Output, dig Digest, at At

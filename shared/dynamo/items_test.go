@@ -23,8 +23,9 @@ import (
 // one of each kind of item, in each state that changes what is stored.
 func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
-	for n := 1; n <= 6; n++ {
+	for n := 1; n <= 7; n++ {
 		ev := arrival(n)
+		ev.Batch = n == 7
 		if n == 2 {
 			ev.Body, ev.Reason, ev.Category, ev.Object = inbox.Body{Key: "raw/shop/test/evt", Bytes: 70_000}, "no object id", "invalid input", inbox.Event{}.Object
 		}

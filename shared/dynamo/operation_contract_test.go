@@ -9,7 +9,6 @@ import (
 
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
-	"engang/shared/inbox"
 	"engang/shared/operation"
 )
 
@@ -81,11 +80,11 @@ func finishes(name, call string, outcome operation.Outcome, next operation.State
 			if !refusedAs(operation.Running)(err) {
 				return err
 			}
-			return wrongLease
+			return errOtherLease
 		}
 	}
 	return contract{
-		name: name, call: call, before: running, other: func(err error) bool { return refusedAs(next)(err) || errors.Is(err, wrongLease) },
+		name: name, call: call, before: running, other: func(err error) bool { return refusedAs(next)(err) || errors.Is(err, errOtherLease) },
 		write: func(ctx context.Context, table *dynamo.Table, who int) error {
 			return do(table, ctx, ending(first, who, outcome))
 		},
@@ -103,8 +102,8 @@ func finishes(name, call string, outcome operation.Outcome, next operation.State
 	}
 }
 
-// wrongLease stands for a refusal that shows the lease running, as another one's.
-var wrongLease = errors.New("refused: the lease is another one's")
+// errOtherLease stands for a refusal that shows the lease running, as another one's.
+var errOtherLease = errors.New("refused: the lease is another one's")
 
 func finishContracts() []contract {
 	return []contract{
@@ -146,7 +145,7 @@ func finishContracts() []contract {
 }
 
 func operationContracts() []contract {
-	return []contract{exhaustContract(), raiseContract(), losingContract(), resultContract(),
+	return []contract{exhaustContract(), exhaustPendingContract(), raiseContract(), losingContract(), resultContract(),
 		redriveContract("W13 redrive", "W13", operation.Failed, failed), redriveContract("W20 renew", "W20", operation.Rejected, rejected)}
 }
 
@@ -159,11 +158,11 @@ func exhaustContract() contract {
 			if err := table.Exhaust(ctx, exhaustion(0, limit, seconds)); !refusedAs(operation.Running)(err) {
 				return err
 			}
-			return wrongLease
+			return errOtherLease
 		}
 	}
 	return contract{
-		name: "W9 exhaust", call: "W9 ", other: func(err error) bool { return refusedAs(operation.Failed)(err) || errors.Is(err, wrongLease) },
+		name: "W9 exhaust", call: "W9 ", other: func(err error) bool { return refusedAs(operation.Failed)(err) || errors.Is(err, errOtherLease) },
 		before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
 			claimed(t, table, asking(100, 1, 0))
 			claimed(t, table, asking(101, 1, 110))
@@ -183,6 +182,24 @@ func exhaustContract() contract {
 			"a lease that is over but within the skew": stillRunning(2, 215),
 		},
 	}
+}
+
+// A lower limit than before finds operations that wait with no claim left.
+func exhaustPendingContract() contract {
+	c := exhaustContract()
+	c.name = "W9 exhaust, pending"
+	c.before = func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+		must(t, table.Retry(t.Context(), ending(claimed(t, table, asking(100, 1, 0)), 100, operation.Transient)))
+	}
+	c.write = func(ctx context.Context, table *dynamo.Table, who int) error {
+		return table.Exhaust(ctx, operation.Exhaustion{Key: work, WriteID: writeID(who), Now: later(20), Skew: skew, Limit: 1, Reason: "used up"})
+	}
+	c.effect = func(t *testing.T, table *dynamo.Table, who int) {
+		op := operationOf(t, table)
+		same(t, "operation", []any{operation.Failed, "used up", operation.CategoryTransient, writeID(who), later(20)}, []any{op.State, op.Reason, op.Category, op.WriteID, op.QueuedAt})
+	}
+	c.refused = nil
+	return c
 }
 
 func raiseContract() contract {
@@ -207,6 +224,11 @@ func raiseContract() contract {
 					return errors.New("raised")
 				}
 				return err
+			},
+			"another event of the same rank": func(ctx context.Context, table *dynamo.Table) error {
+				r := raising(1, operation.Failed)
+				r.Event = eventID(7)
+				return table.Raise(ctx, r)
 			},
 			"an older event": func(ctx context.Context, table *dynamo.Table) error {
 				return table.Raise(ctx, raising(0, operation.Failed))
@@ -281,12 +303,12 @@ func redriveContract(name, call string, seen operation.State, before func(*testi
 			if !refusedAs(seen)(err) {
 				return fmt.Errorf("not refused: %w", err)
 			}
-			return wrongLease
+			return errOtherLease
 		}
 	}
 	return contract{
 		name: name, call: call, before: before,
-		other: func(err error) bool { return refusedAs(operation.Pending)(err) || errors.Is(err, wrongLease) },
+		other: func(err error) bool { return refusedAs(operation.Pending)(err) || errors.Is(err, errOtherLease) },
 		write: func(ctx context.Context, table *dynamo.Table, who int) error { return act(who, nil)(ctx, table) },
 		effect: func(t *testing.T, table *dynamo.Table, who int) {
 			op := operationOf(t, table)
@@ -297,9 +319,7 @@ func redriveContract(name, call string, seen operation.State, before func(*testi
 			if len(op.Attempts) != 1 {
 				t.Errorf("attempts %v", op.Attempts)
 			}
-			ev := eventOf(t, table, 1)
-			same(t, "event", []any{inbox.Received, 1, 0, later(800)}, []any{ev.State, ev.Generation, ev.Sends, ev.DueAt})
-			same(t, "open index", []inbox.EventID{eventID(1)}, open(t.Context(), t, table, later(1e6)))
+			reopened(t, table, 800)
 		},
 		refused: map[string]func(context.Context, *dynamo.Table) error{
 			"another token": act(0, func(r *operation.Redrive) { r.Token = 2 }),

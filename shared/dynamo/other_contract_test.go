@@ -33,6 +33,14 @@ func addressContract() contract {
 			}
 			same(t, "scope", scope(who), got)
 		},
+		before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+			must(t, table.ClaimAddress(t.Context(), "other", scope(0)))
+		},
+		refused: map[string]func(context.Context, *dynamo.Table) error{
+			"another environment": func(ctx context.Context, table *dynamo.Table) error {
+				return table.ClaimAddress(ctx, "other", object.Scope{Tenant: "tenant0", Environment: "production"})
+			},
+		},
 	}
 }
 

@@ -212,6 +212,22 @@ func TestARedriveIsOneTransaction(t *testing.T) {
 	})
 }
 
+// A refused output is gone when its operation is opened again, and so is the decision.
+func TestARenewedOperationKeepsNothingOfTheRefusedDraft(t *testing.T) {
+	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+		table := db.Open(nil)
+		rejected(t, db, table)
+		act := operation.Redrive{Key: work, Seen: operation.Rejected, Token: 1, Event: eventID(1), WriteID: "r", Now: later(500), Due: later(800)}
+		must(t, table.Redrive(t.Context(), act))
+		it := snapshot(t, db)["B#shop#test#product:794 / O#product-card@000003#9f2c41d0"]
+		for _, attribute := range []string{"out", "dig", "by", "at", "note"} {
+			if it[attribute] != nil {
+				t.Errorf("%s is still there", attribute)
+			}
+		}
+	})
+}
+
 // A redrive whose answer was lost, and whose operation failed again since, opens no second budget.
 func TestALateRepeatOfARedriveIsRefused(t *testing.T) {
 	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
