@@ -140,34 +140,31 @@ func (w *watch) judge(c wire.Call, phase wire.Phase) wire.Verdict {
 // Every outside call that a function makes in these flows, found by watching a run, is broken in every
 // way. Then senders repeat, workers and reconciler go on, and everything must be as if nothing had happened.
 func TestScenario12CrashAfterEachStep(t *testing.T) {
+	busy := make(chan struct{}, 32) // most of a case is waiting for leases
+	var all sync.WaitGroup
 	for _, f := range flows {
-		t.Run(f.name, func(t *testing.T) {
-			quiet := newWatch(point{}, blow{})
-			points := slices.DeleteFunc(f.broken(t, quiet), func(p point) bool { return p.nth > often })
-			if len(points) < 8 {
-				t.Fatalf("only %d calls were seen: %v", len(points), points)
-			}
-			busy := make(chan struct{}, 16) // most of a case is waiting for leases
-			var all sync.WaitGroup
-			for _, p := range points {
-				for _, b := range blows {
-					all.Go(func() {
-						busy <- struct{}{}
-						defer func() { <-busy }()
-						t.Run(p.String()+" "+b.name, func(t *testing.T) {
-							w := newWatch(p, b)
-							f.broken(t, w)
-							if !w.struck && p.function != "reconciler" { // how often it runs depends on the time
-								t.Error("the point was not reached")
-							}
-						})
+		points := slices.DeleteFunc(f.broken(t, newWatch(point{}, blow{})), func(p point) bool { return p.nth > often })
+		if len(points) < 8 {
+			t.Fatalf("%s: only %d calls were seen: %v", f.name, len(points), points)
+		}
+		t.Logf("%s: %d calls × %d blows", f.name, len(points), len(blows))
+		for _, p := range points {
+			for _, b := range blows {
+				all.Go(func() {
+					busy <- struct{}{}
+					defer func() { <-busy }()
+					t.Run(f.name+", "+p.String()+" "+b.name, func(t *testing.T) {
+						w := newWatch(p, b)
+						f.broken(t, w)
+						if !w.struck && p.function != "reconciler" { // how often it runs depends on the time
+							t.Error("the point was not reached")
+						}
 					})
-				}
+				})
 			}
-			all.Wait()
-			t.Logf("%d calls × %d blows", len(points), len(blows))
-		})
+		}
 	}
+	all.Wait()
 }
 
 // broken runs the flow under a watch, brings it to rest and checks the promises. It returns the calls

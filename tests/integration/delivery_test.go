@@ -8,7 +8,7 @@ import (
 )
 
 func TestScenario01ValidDelivery(t *testing.T) {
-	each(t, local.Options{}, func(t *testing.T, s *system) {
+	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
 		id := s.accept(s.product(product{id: 794, name: "Chair"}))
 		s.rest()
 		o := s.object("product:794")
@@ -26,7 +26,7 @@ func TestScenario01ValidDelivery(t *testing.T) {
 }
 
 func TestScenario04DuplicateSequential(t *testing.T) {
-	each(t, local.Options{}, func(t *testing.T, s *system) {
+	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
 		p := product{id: 794, name: "Chair"}
 		first := s.accept(s.product(p))
 		for range 3 { // while it is open
@@ -52,7 +52,7 @@ func TestScenario04DuplicateSequential(t *testing.T) {
 }
 
 func TestScenario05FiftyConcurrentDuplicates(t *testing.T) {
-	each(t, local.Options{}, func(t *testing.T, s *system) {
+	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
 		var mu sync.Mutex
 		counts := map[string]int{}
 		atOnce(50, func(int) {

@@ -28,9 +28,9 @@ import (
 	"engang/shared/webhook"
 )
 
-// speed shortens every wait of the system: a lease lasts a second, an event is sent again after three.
+// speed shortens every wait of the system: a lease lasts two seconds, an event is sent again after six.
 // Faster would make the deadline of a model call too short for a machine that does other things too.
-const speed = 100
+const speed = 50
 
 // A system is the whole of engang, stepped by hand.
 type system struct {
@@ -222,7 +222,7 @@ func (s *system) step() int {
 // longer than anything in the system waits.
 func (s *system) settle() {
 	s.t.Helper()
-	const limit = 30 * time.Second
+	const limit = 60 * time.Second
 	for began := time.Now(); ; {
 		if s.step() == 0 {
 			if s.open() == 0 {
@@ -231,7 +231,7 @@ func (s *system) settle() {
 			if err := s.Reconcile(s.t.Context()); err != nil {
 				s.t.Logf("reconcile: %v", err) // the next sweep meets it again
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(30 * time.Millisecond)
 		}
 		if time.Since(began) > limit {
 			s.t.Fatalf("events are still open after %s: %v", limit, s.items().Events())
