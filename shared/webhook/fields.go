@@ -211,6 +211,18 @@ func typeAndBody(r reading) string {
 // typeAndContent is the same of a sender whose bodies all hold a time, or are about what happens once.
 func typeAndContent(r reading) string { return r.typ + "#" + document.Digest(r.content) }
 
+// typeAndFact is the event key of a sender without ids whose bodies may hold what changes on a retry: what
+// happened, and what the digest says of it. As in typeAndBody, a body without a version takes the day in.
+func typeAndFact(digest field) field {
+	return func(r reading) string {
+		key := r.typ + "#" + digest(r)
+		if !r.versions {
+			key += "#" + r.received.UTC().Format(time.DateOnly)
+		}
+		return key
+	}
+}
+
 // pointerTo parses a pointer of a row; a fault in one shows at start, and in every test.
 func pointerTo(text string) document.Pointer {
 	p, err := document.ParsePointer(text)

@@ -2,11 +2,13 @@ package webhook
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
+	"engang/shared/document"
 	"engang/shared/secrets"
 )
 
@@ -39,4 +41,17 @@ func missing(h http.Header, name, value string) {
 	if h.Get(name) == "" {
 		h.Set(name, value)
 	}
+}
+
+// withMember is a body that is an object, with one number in it set, for a sender whose signed time is in the
+// body. It tells false for any other body.
+func withMember(body []byte, name, number string) ([]byte, bool) {
+	doc, err := document.Decode(body)
+	members, ok := doc.(map[string]any)
+	if err != nil || !ok {
+		return nil, false
+	}
+	members[name] = json.Number(number)
+	b, err := document.Canonical(members)
+	return b, err == nil
 }

@@ -150,14 +150,17 @@ type Scheme struct {
 
 // table is every provider that can be configured, one a line.
 var table = []Scheme{
+	calendly,
 	forgejo,
 	gitHub,
 	gitea,
 	gitLab,
 	hubSpot,
 	intercom,
+	linear,
 	mailgun,
 	openAI,
+	paddle,
 	shopify,
 	slack,
 	square,
