@@ -31,6 +31,7 @@ func (s *System) startServer(context.Context) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/local/faults", s.serveFaults)
+	mux.HandleFunc("/local/aws", s.serveAWS)
 	mux.Handle("/", s.gateway)
 	s.server = &http.Server{Handler: mux, MaxHeaderBytes: 1 << 16, ReadHeaderTimeout: 10 * time.Second} // above the gateway's own limit, which it checks itself
 	s.url = "http://" + listener.Addr().String()
@@ -121,6 +122,33 @@ func (s *System) serveFaults(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, map[string]any{"pending": orEmpty(s.faults.Pending()), "fired": orEmpty(s.faults.Fired())})
+}
+
+// An AWS says where a program on this machine finds the engine, as an operator finds AWS.
+type AWS struct {
+	Endpoint   string `json:"endpoint"`
+	Region     string `json:"region"`
+	SecretPath string `json:"secret_path"` // of the parameter store: what stands below it is this system's
+}
+
+// serveAWS says where the engine is (GET). After something was written there, past the functions, POST
+// makes them read it again at once, where deployed ones would believe their caches for a while.
+func (s *System) serveAWS(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet:
+	case http.MethodPost:
+		s.Restart()
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		answer(w, http.StatusMethodNotAllowed, map[string]string{"message": "GET or POST"})
+		return
+	}
+	_, path, err := s.vault()
+	if err != nil {
+		answer(w, http.StatusInternalServerError, map[string]string{"message": err.Error()})
+		return
+	}
+	answer(w, http.StatusOK, AWS{Endpoint: engine().URL, Region: region, SecretPath: path})
 }
 
 func faultsOf(r *http.Request) (string, error) {

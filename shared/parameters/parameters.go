@@ -1,8 +1,10 @@
-// Package parameters reads secrets from the parameter store, under the path of one stack.
+// Package parameters reads secrets from the parameter store, under the path of one stack. Writing,
+// listing and removing are the operator's acts, done under the operator's own rights.
 package parameters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,6 +65,38 @@ func (s *Store) Put(ctx context.Context, path string, value secrets.Value) error
 		return fmt.Errorf("put parameter %s: %w", path, err)
 	}
 	return nil
+}
+
+// Below returns every secret whose path begins with folder and a slash, decrypted. It is the operator's
+// act, as [Store.Put] is. It fails when the store cannot be asked, and then returns none.
+func (s *Store) Below(ctx context.Context, folder string) (map[string]secrets.Value, error) {
+	ctx = telemetry.WithCall(ctx, "list secrets")
+	found := map[string]secrets.Value{}
+	pages := ssm.NewGetParametersByPathPaginator(s.client, &ssm.GetParametersByPathInput{
+		Path: aws.String(s.name(folder)), Recursive: aws.Bool(true), WithDecryption: aws.Bool(true), MaxResults: aws.Int32(batch),
+	})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list parameters below %s: %w", folder, err)
+		}
+		for _, p := range page.Parameters {
+			found[strings.TrimPrefix(aws.ToString(p.Name), s.path+"/")] = secrets.NewValue(aws.ToString(p.Value))
+		}
+	}
+	return found, nil
+}
+
+// Remove deletes a secret, and tells whether there was one.
+func (s *Store) Remove(ctx context.Context, path string) (bool, error) {
+	_, err := s.client.DeleteParameter(telemetry.WithCall(ctx, "remove secret"), &ssm.DeleteParameterInput{Name: aws.String(s.name(path))})
+	if _, missing := errors.AsType[*types.ParameterNotFound](err); missing {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("remove parameter %s: %w", path, err)
+	}
+	return true, nil
 }
 
 func (s *Store) name(path string) string { return s.path + "/" + path }

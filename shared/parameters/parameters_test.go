@@ -84,4 +84,43 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	if err := s.Put(t.Context(), "hooks/a/1", secrets.NewValue("hush")); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Errorf("Put = %v", err)
 	}
+	if _, err := s.Below(t.Context(), "hooks"); err == nil {
+		t.Error("Below: none is not the same as not knowing")
+	}
+	if was, err := s.Remove(t.Context(), "hooks/a/1"); err == nil || was {
+		t.Errorf("Remove = %v, %v", was, err)
+	}
+}
+
+func TestTheOperatorListsAndRemoves(t *testing.T) {
+	cfg := engine(t)
+	mine, other := parameters.Open(cfg, "/engang/"+t.Name()), parameters.Open(cfg, "/engang/"+t.Name()+"-other")
+	for i := range 23 { // more than a page
+		if err := mine.Put(t.Context(), fmt.Sprintf("hooks/many/%d", i), secrets.NewValue(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s, path := range map[*parameters.Store]string{mine: "models/openai", other: "hooks/many/1"} {
+		if err := s.Put(t.Context(), path, secrets.NewValue("not asked for")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := mine.Below(t.Context(), "hooks")
+	if err != nil || len(got) != 23 || string(got["hooks/many/22"].Reveal()) != "22" || string(got["hooks/many/1"].Reveal()) != "1" {
+		t.Fatalf("found %d, %v", len(got), err)
+	}
+	if got, err := mine.Below(t.Context(), "targets"); err != nil || len(got) != 0 {
+		t.Errorf("an empty folder: %d, %v", len(got), err)
+	}
+	for _, want := range []bool{true, false} { // the second time it is gone
+		if was, err := mine.Remove(t.Context(), "hooks/many/1"); err != nil || was != want {
+			t.Errorf("Remove = %v, %v", was, err)
+		}
+	}
+	if got, err := mine.Parameters(t.Context(), []string{"hooks/many/1", "hooks/many/2"}); err != nil || len(got) != 1 {
+		t.Errorf("left %d, %v", len(got), err)
+	}
+	if got, err := other.Parameters(t.Context(), []string{"hooks/many/1"}); err != nil || len(got) != 1 {
+		t.Errorf("that of another stack is gone: %v", err)
+	}
 }
