@@ -152,11 +152,13 @@ type Scheme struct {
 var table = []Scheme{
 	calendly,
 	forgejo,
+	ghost,
 	gitHub,
 	gitea,
 	gitLab,
 	hubSpot,
 	intercom,
+	lemonSqueezy,
 	linear,
 	mailgun,
 	openAI,
