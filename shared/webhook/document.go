@@ -60,13 +60,18 @@ func formFields(body []byte) ([]formField, error) {
 	return fields, nil
 }
 
-// formDocument makes an object of a form: a text for each field, an array of texts where a name is
-// repeated. The content has sorted keys, so that it does not depend on how the form was encoded.
+// formDocument makes an object of a form, as objectOf does.
 func formDocument(body []byte) (any, []byte, error) {
 	fields, err := formFields(body)
 	if err != nil {
 		return nil, nil, err
 	}
+	return objectOf(fields)
+}
+
+// objectOf makes an object of fields: a text for each, an array of texts where a name is repeated. The
+// content has sorted keys, so that it does not depend on how the form was encoded.
+func objectOf(fields []formField) (any, []byte, error) {
 	doc := map[string]any{}
 	for _, f := range fields {
 		switch had := doc[f.name].(type) {
@@ -80,6 +85,13 @@ func formDocument(body []byte) (any, []byte, error) {
 	}
 	content, err := document.Canonical(doc)
 	return doc, content, err
+}
+
+// bracketed tells JSON from a form by the body itself: Content-Type is not signed, and the name of a field
+// begins otherwise.
+func bracketed(body []byte) bool {
+	body = bytes.TrimLeft(body, " \t\r\n")
+	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
 // payloadField is the JSON text of a form that is the one field payload and nothing else. Whether a body

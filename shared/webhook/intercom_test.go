@@ -15,7 +15,7 @@ import (
 
 const intercomBody = `{"type":"notification_event","topic":"company.created","id":"notif_ccd8","app_id":"a86dr8yl","created_at":1795953598,"delivery_status":"pending","delivery_attempts":1,"delivered_at":0,"first_sent_at":1795953599,"data":{"type":"notification_event_data","item":{"type":"company","id":"531ee4","updated_at":1795953597}}}`
 
-var intercomSample = add(sample{
+var _ = add(sample{
 	provider: "intercom", secret: "3f2b1c9e-8a7d-4c6b-9e5f-1a2b3c4d5e6f", older: "0f1e2d3c-4b5a-4968-8776-655443322110", body: intercomBody,
 	signature: "X-Hub-Signature",
 	sum: func(req webhook.Request, key string) string {

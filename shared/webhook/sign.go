@@ -16,8 +16,10 @@ import (
 // headers that it is given stay, signature and signed time are set, and ids that are missing are made
 // up. Event type and source are the caller's. The given request is not changed.
 //
-// Where the sender signs the address, URL must be the public one. It is for tests, for trying an endpoint and for the sample. It returns an error that wraps
-// [ErrSecret] when nothing can be signed with the secret.
+// Where the sender signs the address, URL must be the public one. Where it writes the signature into the
+// body, or a hash of the body into the address, the answer has that body or address. It is for tests, for
+// trying an endpoint and for the sample. It returns an error that wraps [ErrSecret] when nothing can be
+// signed with the secret.
 func (s Scheme) Sign(req Request, secret secrets.Value, now time.Time) (Request, error) {
 	keys := s.usable(secret)
 	i := slices.IndexFunc(keys, func(k key) bool { return k.sign != nil })

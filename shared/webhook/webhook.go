@@ -169,6 +169,7 @@ var table = []Scheme{
 	stripe,
 	svix,
 	standardWebhooks,
+	twilio,
 	wooCommerce,
 	zendesk,
 }
