@@ -49,6 +49,8 @@ func (s Scheme) For(e Endpoint) (Scheme, error) {
 		return refuse("the sender has no older signature")
 	case e.HMAC != nil && s.configure == nil:
 		return refuse("its signature is what it is")
+	case e.HMAC == nil && s.seal == nil:
+		return refuse("it does not say how deliveries are signed")
 	}
 	if e.Legacy {
 		s = s.legacy(s)

@@ -119,7 +119,7 @@ type Scheme struct {
 	source      func(r Request, document func() any) string  // what the sender calls itself, "" where that is not said once; nil: nothing
 	certificate func(Request) (url string, ok bool)          // where the sender's certificate is; false: not at one of its hosts; nil: it has none
 	signsURL    bool                                         // the address is signed, as the sender knows it
-	seal        func(r *Request, k key, now time.Time)       // signs: completes the headers of r, which are its own
+	seal        func(r *Request, k key, now time.Time)       // signs: completes the headers of r, which are its own; nil: only the endpoint knows how
 	contentType string                                       // of what it sends; empty: application/json
 	legacy      func(Scheme) Scheme                          // takes the sender's older signatures too; nil: there are none
 	configure   func(Scheme, HMAC) (s Scheme, reason string) // signs as an endpoint says, or says why not; without that the row must refuse or be right by itself; nil: its signature is what it is
@@ -152,6 +152,7 @@ type Scheme struct {
 var table = []Scheme{
 	calendly,
 	forgejo,
+	generic,
 	ghost,
 	gitHub,
 	gitea,
@@ -171,6 +172,7 @@ var table = []Scheme{
 	standardWebhooks,
 	twilio,
 	wooCommerce,
+	wordPress,
 	zendesk,
 }
 
