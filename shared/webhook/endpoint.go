@@ -11,6 +11,21 @@ import (
 // ErrEndpoint says that an endpoint asks of its provider's row what that does not offer.
 var ErrEndpoint = errors.New("the provider does not offer that")
 
+// An EndpointError says what it is that a provider's row does not offer. It wraps [ErrEndpoint], and
+// repeats nothing of what the endpoint says.
+type EndpointError struct {
+	Provider string
+	Reason   string // "the sender has no older signature"
+}
+
+// Error names provider and reason.
+func (e *EndpointError) Error() string {
+	return fmt.Sprintf("use %s as the endpoint says: %s: %v", e.Provider, e.Reason, ErrEndpoint)
+}
+
+// Unwrap makes errors.Is(err, ErrEndpoint) true.
+func (e *EndpointError) Unwrap() error { return ErrEndpoint }
+
 // An Endpoint is what an endpoint's configuration adds to its provider's row. The zero Endpoint adds nothing.
 type Endpoint struct {
 	Type   string            // of every event, where only the address tells: Ghost; at most one of Type and TypeAt
@@ -29,12 +44,11 @@ type HMAC struct {
 	Window     time.Duration // how far the signed time may be off; zero: five minutes
 }
 
-// For is the row as one endpoint uses it. It returns an error that wraps [ErrEndpoint] when the row does
-// not offer what the endpoint asks for, or lacks what only the endpoint can say. The scheme itself is
-// not changed.
+// For is the row as one endpoint uses it. It returns an [*EndpointError] when the row does not offer what
+// the endpoint asks for, or lacks what only the endpoint can say. The scheme itself is not changed.
 func (s Scheme) For(e Endpoint) (Scheme, error) {
 	refuse := func(reason string) (Scheme, error) {
-		return Scheme{}, fmt.Errorf("use %s as the endpoint says: %s: %w", s.name, reason, ErrEndpoint)
+		return Scheme{}, &EndpointError{Provider: s.name, Reason: reason}
 	}
 	switch {
 	case e.Type != "" && e.TypeAt != nil:
