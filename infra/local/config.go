@@ -108,21 +108,13 @@ func (s *System) Apply(ctx context.Context, set config.Set) (config.Pointer, err
 	if err := s.seed(ctx, set); err != nil {
 		return config.Pointer{}, err
 	}
-	p, err := config.Publish(ctx, publisher{dynamo.Open(s.direct(), s.stack.table)}, set, rand.Text)
+	p, err := config.Publish(ctx, dynamo.Open(s.direct(), s.stack.table), set, rand.Text)
 	if err != nil {
 		return config.Pointer{}, fmt.Errorf("apply configuration: %w", err)
 	}
 	s.applied.Store(&set)
 	s.Restart()
 	return p, nil
-}
-
-// publisher is the table as publishing sees it.
-type publisher struct{ *dynamo.Table }
-
-// PutVersion stores one version.
-func (p publisher) PutVersion(ctx context.Context, v config.Version) error {
-	return p.Table.PutVersion(ctx, dynamo.ConfigVersion(v))
 }
 
 // PutSecret stores a secret under its reference, in place of what was there, and makes it live at once.

@@ -83,7 +83,7 @@ func TestClaimsByWhatTheyFind(t *testing.T) {
 // The lease shows the operation as it was before: the attempts, the ended lease that nobody recorded,
 // the draft that was set aside.
 func TestALeaseShowsWhatWasBefore(t *testing.T) {
-	lost := operation.Attempt{ID: attemptID(100), FencingToken: 1, StartedAt: noon, Outcome: operation.Lost, Category: operation.CategoryTransient}
+	lost := operation.Attempt{ID: attemptID(100), FencingToken: 1, StartedAt: noon, Outcome: operation.Lost, Category: operation.CategoryTransient, Reason: "no outcome was recorded"}
 	for _, tt := range []struct {
 		name   string
 		before func(t *testing.T, db dynamotest.DB, table *dynamo.Table)

@@ -10,16 +10,6 @@ import (
 	"engang/shared/object"
 )
 
-// A ConfigVersion is one immutable version of a part of the configuration.
-type ConfigVersion struct {
-	Scope   object.Scope
-	Kind    string // "endpoint", "recipe", "common"
-	Name    string
-	Version int
-	JSON    []byte
-	Digest  string // of the content; tells a repeat from a change
-}
-
 // ClaimAddress gives the endpoint address of this name to a scope, for good. It returns
 // [config.ErrChanged] when another scope has it.
 func (t *Table) ClaimAddress(ctx context.Context, name string, s object.Scope) error {
@@ -74,7 +64,7 @@ func (t *Table) MovePointer(ctx context.Context, s object.Scope, seenRevision in
 
 // PutVersion stores one version. The same content again is success; other content under the version
 // returns [config.ErrChanged].
-func (t *Table) PutVersion(ctx context.Context, v ConfigVersion) error {
+func (t *Table) PutVersion(ctx context.Context, v config.Version) error {
 	it := item{"json": str(string(v.JSON)), "dig": str(v.Digest)}
 	err := t.put(ctx, putVersion, versionKey(v), it, nil)
 	if refused, ok := errors.AsType[*refusal](err); ok {
@@ -87,7 +77,7 @@ func (t *Table) PutVersion(ctx context.Context, v ConfigVersion) error {
 
 // Version reads one version. It returns [config.ErrUnknown] if it was never stored.
 func (t *Table) Version(ctx context.Context, s object.Scope, kind, name string, version int) ([]byte, error) {
-	r, err := t.configured(ctx, versionKey(ConfigVersion{Scope: s, Kind: kind, Name: name, Version: version}))
+	r, err := t.configured(ctx, versionKey(config.Version{Scope: s, Kind: kind, Name: name, Version: version}))
 	if err != nil {
 		return nil, fmt.Errorf("read %s %s version %d: %w", kind, name, version, err)
 	}

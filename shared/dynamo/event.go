@@ -57,9 +57,13 @@ func (t *Table) RecordConflict(ctx context.Context, c inbox.Conflict) error {
 	return nil
 }
 
+// seenDays is how long a count of deliveries is kept after the last one: longer than senders repeat.
+const seenDays = 90
+
 // CountSeen counts one more delivery of a stored event (SEEN). A repeat after a lost answer counts twice.
+// The count expires ninety days after the last delivery.
 func (t *Table) CountSeen(ctx context.Context, id inbox.EventID, at time.Time) error {
-	if err := t.change(ctx, countSeen, seenKey(id), item{":now": millis(at), ":one": num(1)}); err != nil {
+	if err := t.change(ctx, countSeen, seenKey(id), item{":now": millis(at), ":one": num(1), ":later": seconds(at.AddDate(0, 0, seenDays))}); err != nil {
 		return fmt.Errorf("count delivery of event %s: %w", id, err)
 	}
 	return nil

@@ -1,6 +1,8 @@
 package dynamo
 
 import (
+	"engang/shared/config"
+
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -76,7 +78,7 @@ func KeyTexts(id inbox.EventID, k operation.Key, endpoint string, at time.Time) 
 		"event": joined(eventKey(id)), "seen": joined(seenKey(id)), "conflict": joined(conflictKey(id, "d2")),
 		"operation": joined(operationKey(k)), "losing": joined(losingKey(k, "att_1")), "result": joined(resultKey(k.Scope, k.Object, k.Recipe)),
 		"address": joined(addressKey(endpoint)), "pointer": joined(pointerKey(k.Scope)), "audit": auditHash(k.Scope, at), "review": reviewStamp(at, k),
-		"version": joined(versionKey(ConfigVersion{Scope: k.Scope, Kind: "recipe", Name: k.Recipe.Name, Version: k.Recipe.Version})),
+		"version": joined(versionKey(config.Version{Scope: k.Scope, Kind: "recipe", Name: k.Recipe.Name, Version: k.Recipe.Version})),
 	}
 }
 

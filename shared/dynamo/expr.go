@@ -24,7 +24,7 @@ var (
 	putConflict = write("W2 conflict", "", isNew)
 
 	// SEEN: one more delivery of a stored event; never refused, and counts twice after a lost answer.
-	countSeen = write("SEEN", "SET #first = if_not_exists(#first, :now), #last = :now ADD #num :one", "")
+	countSeen = write("SEEN", "SET #first = if_not_exists(#first, :now), #last = :now, #ttl = :later ADD #num :one", "")
 
 	// W6: the event's work is over. Refused: settled already, or reopened since.
 	settle = write("W6 settle", "SET #st = :next, #how = :outcome, #op = :operation, #at = :now, #ttl = :later REMOVE #oq, #od", live,

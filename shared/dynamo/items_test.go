@@ -1,6 +1,8 @@
 package dynamo_test
 
 import (
+	"engang/shared/config"
+
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -55,7 +57,7 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	must(t, err)
 	must(t, table.ClaimAddress(t.Context(), "woo-shop", shop))
 	must(t, table.MovePointer(t.Context(), shop, 0, pointer(1), "w-1"))
-	must(t, table.PutVersion(t.Context(), dynamo.ConfigVersion{Scope: shop, Kind: "recipe", Name: "product-card", Version: 3, JSON: []byte(`{"name":"product-card"}`), Digest: "dig"}))
+	must(t, table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "product-card", Version: 3, JSON: []byte(`{"name":"product-card"}`), Digest: "dig"}))
 	must(t, table.Audit(t.Context(), audit.Entry{Scope: shop, At: noon, ID: "act_1", By: "ann", Act: "redrive", Target: "evt_1", Reason: "asked to"}))
 }
 

@@ -1,6 +1,8 @@
 package dynamo
 
 import (
+	"engang/shared/config"
+
 	"fmt"
 	"hash/fnv"
 	"net/url"
@@ -96,7 +98,7 @@ func addressKey(endpoint string) key { return key{addressHash, encode(endpoint)}
 
 func pointerKey(s object.Scope) key { return key{scopeHash(configPrefix, s), pointerSort} }
 
-func versionKey(v ConfigVersion) key {
+func versionKey(v config.Version) key {
 	return key{scopeHash(configPrefix, v.Scope), fmt.Sprintf("%s#%s#%06d", encode(v.Kind), encode(v.Name), v.Version)}
 }
 

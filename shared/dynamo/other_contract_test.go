@@ -45,8 +45,8 @@ func addressContract() contract {
 }
 
 func versionContract() contract {
-	version := func(who int) dynamo.ConfigVersion {
-		return dynamo.ConfigVersion{Scope: shop, Kind: "recipe", Name: "product-card", Version: 3, JSON: fmt.Appendf(nil, `{"by":%d}`, who), Digest: fmt.Sprint(who)}
+	version := func(who int) config.Version {
+		return config.Version{Scope: shop, Kind: "recipe", Name: "product-card", Version: 3, JSON: fmt.Appendf(nil, `{"by":%d}`, who), Digest: fmt.Sprint(who)}
 	}
 	return contract{
 		name: "version of the configuration", call: "write config", other: is(config.ErrChanged),

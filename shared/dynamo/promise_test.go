@@ -1,6 +1,8 @@
 package dynamo_test
 
 import (
+	"engang/shared/config"
+
 	"errors"
 	"fmt"
 	"strings"
@@ -263,7 +265,7 @@ func TestTooLargeItemsAreRefused(t *testing.T) {
 		for what, err := range map[string]error{
 			"event": receive, "result": result, "commit": table.Complete(t.Context(), f), "draft": table.Hold(t.Context(), f),
 			"losing attempt": table.RecordLosing(t.Context(), work, operation.Attempt{ID: "att_1", Reason: huge}),
-			"version":        table.PutVersion(t.Context(), dynamo.ConfigVersion{Scope: shop, Kind: "recipe", Name: "r", Version: 1, JSON: []byte(huge)}),
+			"version":        table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "r", Version: 1, JSON: []byte(huge)}),
 		} {
 			if !errors.Is(err, dynamo.ErrTooLarge) {
 				t.Errorf("%s: %v", what, err)

@@ -1,6 +1,8 @@
 package dynamo_test
 
 import (
+	"engang/shared/config"
+
 	"fmt"
 	"strings"
 	"testing"
@@ -81,7 +83,7 @@ func TestItemSizesAreWhatIsBilled(t *testing.T) {
 func TestTheLargestItemIsStored(t *testing.T) {
 	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
 		table := db.Open(nil)
-		version := dynamo.ConfigVersion{Scope: shop, Kind: "recipe", Name: "card", Version: 1, Digest: "d"}
+		version := config.Version{Scope: shop, Kind: "recipe", Name: "card", Version: 1, Digest: "d"}
 		rest := len("pk"+"C#shop#test") + len("sk"+"recipe#card#000001") + len("json") + len("dig"+"d")
 		for _, over := range []int{0, 1} {
 			version.Version = 1 + over

@@ -98,19 +98,33 @@ type Decision struct {
 	Note string    `json:"note"`
 }
 
-// History is every attempt that is known of: those recorded, the one that runs, and the last one of an
-// operation that failed because its worker kept dying, which no write recorded.
+// History is every attempt that is known of: those recorded, those whose claim nobody recorded the end
+// of, and the one that runs.
 func (o Operation) History() []Attempt {
-	all := append([]Attempt(nil), o.Attempts...)
+	switch all := append([]Attempt(nil), o.Attempts...); o.State {
+	case Running:
+		return append(o.unrecorded(all, o.Token-1), Attempt{ID: o.Owner, FencingToken: o.Token, StartedAt: o.BegunAt})
+	case Failed, Pending: // every one that was claimed has ended, also where its worker died
+		return o.unrecorded(all, o.Token)
+	default:
+		return all
+	}
+}
+
+// unrecorded adds an attempt without an outcome for each token up to and with until that none of the
+// attempts has: its worker died, and those that came after it died as well before they could record it. A
+// claim that was given back without a call because a newer result was there looks the same later.
+func (o Operation) unrecorded(all []Attempt, until int64) []Attempt {
 	var last int64
 	if len(all) > 0 {
 		last = all[len(all)-1].FencingToken
 	}
-	switch {
-	case o.State == Running:
-		all = append(all, Attempt{ID: o.Owner, FencingToken: o.Token, StartedAt: o.BegunAt})
-	case o.State == Failed && o.Token > last:
-		all = append(all, Attempt{FencingToken: o.Token, StartedAt: o.BegunAt, Outcome: Lost, Category: CategoryTransient})
+	for token := last + 1; token <= until; token++ {
+		lost := Attempt{FencingToken: token, Outcome: Lost, Category: CategoryTransient, Reason: "no outcome was recorded"}
+		if token == o.Token { // of the last claim more is known
+			lost.ID, lost.StartedAt = o.Owner, o.BegunAt
+		}
+		all = append(all, lost)
 	}
 	return all
 }
@@ -142,13 +156,14 @@ type Lease struct {
 	Before  Operation // as it was before the claim: its attempts, and an ended lease that nobody recorded
 }
 
-// Log is the attempts to store when the lease ends with this one: those before, the lost one that was
-// taken over, and this one.
+// Log is the attempts to store when the lease ends with this one: those before, those that nobody
+// recorded the end of, the one that was taken over among them, and this one.
 func (l Lease) Log(this Attempt) []Attempt {
-	all := append([]Attempt(nil), l.Before.Attempts...)
-	if l.Before.State == Running && l.Before.Owner != l.Attempt {
-		all = append(all, Attempt{ID: l.Before.Owner, FencingToken: l.Before.Token, StartedAt: l.Before.BegunAt, Outcome: Lost, Category: CategoryTransient})
+	until := min(l.Before.Token, l.Token-1)
+	if l.Before.State == Superseded { // that claim was given back, no call was made
+		until--
 	}
+	all := l.Before.unrecorded(append([]Attempt(nil), l.Before.Attempts...), until)
 	this.ID, this.FencingToken, this.StartedAt = l.Attempt, l.Token, l.Begun
 	return append(all, this)
 }

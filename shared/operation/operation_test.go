@@ -81,12 +81,18 @@ func FuzzParseName(f *testing.F) {
 
 func attempts(all ...operation.Attempt) []operation.Attempt { return all }
 
+// unrecorded is an attempt of which nobody recorded the end.
+func unrecorded(a operation.Attempt) operation.Attempt {
+	a.Outcome, a.Category, a.Reason = operation.Lost, operation.CategoryTransient, "no outcome was recorded"
+	return a
+}
+
 func TestLogKeepsWhatWasThereTheLostOneAndThisOne(t *testing.T) {
 	begun := now.Add(-time.Minute)
 	earlier := operation.Attempt{ID: "att_1", FencingToken: 1, Outcome: operation.Transient}
 	this := operation.Attempt{Outcome: operation.Usable, Called: true}
 	stamped := operation.Attempt{ID: mine, FencingToken: 3, StartedAt: now, Outcome: operation.Usable, Called: true}
-	lost := operation.Attempt{ID: him, FencingToken: 2, StartedAt: begun, Outcome: operation.Lost, Category: operation.CategoryTransient}
+	lost := unrecorded(operation.Attempt{ID: him, FencingToken: 2, StartedAt: begun})
 	tests := []struct {
 		name   string
 		before operation.Operation
@@ -95,7 +101,10 @@ func TestLogKeepsWhatWasThereTheLostOneAndThisOne(t *testing.T) {
 		{"the first claim", operation.Operation{}, attempts(stamped)},
 		{"after a retry", operation.Operation{State: operation.Pending, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
 		{"after an ended lease", operation.Operation{State: operation.Running, Owner: him, Token: 2, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, lost, stamped)},
-		{"after our own claim, whose answer was lost", operation.Operation{State: operation.Running, Owner: mine, Token: 3, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
+		{"after our own claim, whose answer was lost", operation.Operation{State: operation.Running, Owner: mine, Token: 3, Attempts: attempts(earlier)}, attempts(earlier, unrecorded(operation.Attempt{FencingToken: 2}), stamped)},
+		{"after two workers that died", operation.Operation{State: operation.Running, Owner: him, Token: 2, BegunAt: begun}, attempts(unrecorded(operation.Attempt{FencingToken: 1}), lost, stamped)},
+		{"after workers that died and a redrive", operation.Operation{State: operation.Pending, Token: 2, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: begun}), stamped)},
+		{"after a claim that was given back", operation.Operation{State: operation.Superseded, Token: 2, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -123,8 +132,8 @@ func TestHistoryShowsAttemptsThatNoWriteRecorded(t *testing.T) {
 		{"recorded ones", operation.Operation{State: operation.Completed, Token: 1, Attempts: attempts(first)}, attempts(first)},
 		{"one runs", operation.Operation{State: operation.Running, Token: 2, Owner: mine, BegunAt: now, Attempts: attempts(first)}, attempts(first, operation.Attempt{ID: mine, FencingToken: 2, StartedAt: now})},
 		{"failed by its last attempt", operation.Operation{State: operation.Failed, Token: 1, Attempts: attempts(first)}, attempts(first)},
-		{"failed because its workers kept dying", operation.Operation{State: operation.Failed, Token: 2, BegunAt: now, Attempts: attempts(first)}, attempts(first, operation.Attempt{FencingToken: 2, StartedAt: now, Outcome: operation.Lost, Category: operation.CategoryTransient})},
-		{"failed, and none was ever recorded", operation.Operation{State: operation.Failed, Token: 5, BegunAt: now}, attempts(operation.Attempt{FencingToken: 5, StartedAt: now, Outcome: operation.Lost, Category: operation.CategoryTransient})},
+		{"failed because its workers kept dying", operation.Operation{State: operation.Failed, Token: 2, BegunAt: now, Attempts: attempts(first)}, attempts(first, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: now}))},
+		{"failed, and none was ever recorded", operation.Operation{State: operation.Failed, Token: 2, BegunAt: now}, attempts(unrecorded(operation.Attempt{FencingToken: 1}), unrecorded(operation.Attempt{FencingToken: 2, StartedAt: now}))},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package handler_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -76,7 +75,7 @@ func newRig(t *testing.T, transport http.RoundTripper) *rig {
 	keys := parameters.Open(r.cfg, path)
 	must(keys.Put(t.Context(), "hooks/woo-shop/1", secrets.NewValue(capturedSecret)))
 	must(keys.Put(t.Context(), "hooks/crm/1", secrets.NewValue(contactSecret)))
-	_, err = config.Publish(t.Context(), publisher{db.Open(nil)}, applied(t), rand.Text)
+	_, err = config.Publish(t.Context(), db.Open(nil), applied(t), rand.Text)
 	must(err)
 
 	log := telemetry.NewLogger(&r.log, telemetry.Process{Function: "receiver"})
@@ -85,13 +84,6 @@ func newRig(t *testing.T, transport http.RoundTripper) *rig {
 		Limits: intake.Limits{Stored: time.Minute, Send: time.Minute, Count: time.Minute},
 	}, db.Config(transport), log)
 	return r
-}
-
-// publisher fits the table to what config.Publish writes to.
-type publisher struct{ *dynamo.Table }
-
-func (p publisher) PutVersion(ctx context.Context, v config.Version) error {
-	return p.Table.PutVersion(ctx, dynamo.ConfigVersion(v))
 }
 
 func applied(t *testing.T) config.Set {
