@@ -76,7 +76,7 @@ func (s Scheme) verify(req Request, held []secrets.Value, want Expect, now time.
 // tells false where none is needed, and where the delivery names an address that is not one of the
 // sender's own: such an address must not be fetched, and [Scheme.Verify] refuses the delivery.
 //
-// Whoever fetches follows no redirect, checks chain, names and validity, and keeps what was checked.
+// Whoever fetches follows no redirect, asks [Scheme.CheckCertificate], and keeps what was checked.
 func (s Scheme) CertificateURL(req Request) (string, bool) {
 	if s.certificate == nil {
 		return "", false

@@ -118,6 +118,8 @@ type Scheme struct {
 	window      time.Duration                                // how far the signed time may be off; zero: none is signed
 	source      func(r Request, document func() any) string  // what the sender calls itself, "" where that is not said once; nil: nothing
 	certificate func(Request) (url string, ok bool)          // where the sender's certificate is; false: not at one of its hosts; nil: it has none
+	signers     []string                                     // in whose name the certificate may be, in lower case
+	trial       func() []byte                                // PEM of a certificate that verifies what is signed here, and is not the sender's; nil: none is needed
 	signsURL    bool                                         // the address is signed, as the sender knows it
 	seal        func(r *Request, k key, now time.Time)       // signs: completes the headers of r, which are its own; nil: only the endpoint knows how
 	contentType string                                       // of what it sends; empty: application/json
@@ -164,6 +166,7 @@ var table = []Scheme{
 	mailgun,
 	openAI,
 	paddle,
+	payPal,
 	shopify,
 	slack,
 	square,
