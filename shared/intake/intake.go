@@ -34,6 +34,11 @@ type Vault interface {
 	Renewed(ctx context.Context, refs []secrets.Ref) ([]secrets.Value, bool, error)
 }
 
+// Certificates gets the certificate that a delivery is signed under, checked; nil for senders without.
+type Certificates interface {
+	Certificate(ctx context.Context, s webhook.Scheme, req webhook.Request) ([]byte, error)
+}
+
 // Bodies makes the bytes of a delivery ready to be stored with its event.
 type Bodies interface {
 	Keep(ctx context.Context, id inbox.EventID, raw []byte) (inbox.Body, error)
@@ -55,6 +60,7 @@ type Queue interface {
 type Deps struct {
 	Endpoints Endpoints
 	Vault     Vault
+	Signers   Certificates
 	Bodies    Bodies
 	Store     Store
 	Queue     Queue
@@ -189,6 +195,11 @@ func (in *Intake) verify(ctx context.Context, s source, req webhook.Request, now
 		return unavailable(err)
 	}
 	want := webhook.Expect{Source: s.endpoint.Source}
+	if want.Certificate, err = in.Signers.Certificate(ctx, s.scheme, req); err != nil && !errors.Is(err, webhook.ErrSignature) {
+		return fmt.Errorf("endpoint %s: %w: %w", s.endpoint.Name, problem.ErrUnavailable, err)
+	} else if err != nil {
+		return err
+	}
 	err = s.scheme.Verify(req, held, want, now)
 	if !errors.Is(err, webhook.ErrSignature) {
 		return err

@@ -130,3 +130,31 @@ func TestAnEndpointsOwnTypeNamesEveryEvent(t *testing.T) {
 		t.Errorf("Deliver = %+v, %v", reply, err)
 	}
 }
+
+// PayPal signs under a certificate: without one nothing is acknowledged, and one that is not PayPal's is a
+// forged delivery.
+func TestACertificateThatCannotBeHad(t *testing.T) {
+	paypal, _ := webhook.Lookup("paypal")
+	for name, tc := range map[string]struct {
+		certificate []byte
+		fail        error
+		want        error
+		status      string
+	}{
+		"the sender's":    {paypal.TrialCertificate(), nil, nil, intake.Accepted},
+		"none":            {nil, nil, webhook.ErrSignature, ""},
+		"not reachable":   {nil, errors.New("reset"), problem.ErrUnavailable, ""},
+		"somebody else's": {nil, webhook.ErrSignature, webhook.ErrSignature, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.certificate, w.fail["certificate"] = tc.certificate, tc.fail
+			secret := w.add("pay", "paypal", func(e *config.Endpoint) { e.Events = map[string]config.EventRule{"PAYMENT.CAPTURE.COMPLETED": {}} })
+			body := `{"id":"WH-1","event_type":"PAYMENT.CAPTURE.COMPLETED","resource_type":"capture","create_time":"2026-11-29T19:59:00Z","resource":{"id":"c1"}}`
+			reply, err := w.deliver(w.sign("pay", "paypal", secret, webhook.Request{Header: http.Header{}, Body: []byte(body)}))
+			if !errors.Is(err, tc.want) || reply.Status != tc.status || (len(w.stored) == 1) != (tc.want == nil) {
+				t.Errorf("Deliver = %+v, %v", reply, err)
+			}
+		})
+	}
+}

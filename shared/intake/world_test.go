@@ -46,9 +46,11 @@ type world struct {
 	held      map[secrets.Ref]string
 	rotated   map[secrets.Ref]string // what the parameter store has by now
 	stored    map[inbox.EventID]inbox.Event
-	conflicts []inbox.Conflict
-	seen      []inbox.EventID
-	sent      []string // tenant/event
+
+	certificate []byte
+	conflicts   []inbox.Conflict
+	seen        []inbox.EventID
+	sent        []string // tenant/event
 
 	trace  []string
 	fail   map[string]error         // by act
@@ -83,7 +85,7 @@ func newWorld(t testing.TB) *world {
 	}
 	ids := 0
 	w.Deps = intake.Deps{
-		Endpoints: w, Vault: w, Bodies: w, Store: w, Queue: w,
+		Endpoints: w, Vault: w, Signers: w, Bodies: w, Store: w, Queue: w,
 		Limits: intake.Limits{Body: 2000, OpenAge: 5 * time.Minute},
 		Log:    telemetry.NewLogger(&w.log, telemetry.Process{Function: "receiver", Level: slog.LevelDebug}),
 		Now:    func() time.Time { return now },
@@ -142,6 +144,11 @@ func (w *world) Secrets(ctx context.Context, refs []secrets.Ref) (values []secre
 		}
 	}
 	return values, nil
+}
+
+// Certificate hands out what a test has put into w.certificate.
+func (w *world) Certificate(ctx context.Context, s webhook.Scheme, _ webhook.Request) ([]byte, error) {
+	return w.certificate, w.fail["certificate"]
 }
 
 // Renewed finds what a test has put into w.rotated.

@@ -68,7 +68,7 @@ var places = map[string]string{
 	"operation": "domain", "problem": "domain", "recipe": "domain", "secrets": "domain", "webhook": "domain",
 	"settings": "settings", "telemetry": "telemetry",
 	"control": "usecase", "enrich": "usecase", "intake": "usecase", "reconcile": "usecase",
-	"bodies": "adapter", "dynamo": "adapter", "model": "adapter", "parameters": "adapter", "queue": "adapter",
+	"bodies": "adapter", "certificates": "adapter", "dynamo": "adapter", "model": "adapter", "parameters": "adapter", "queue": "adapter",
 }
 
 // libraries says what single packages may import from outside of the standard library.

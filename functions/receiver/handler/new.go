@@ -3,11 +3,13 @@ package handler
 import (
 	"crypto/rand"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"engang/shared/bodies"
+	"engang/shared/certificates"
 	"engang/shared/config"
 	"engang/shared/dynamo"
 	"engang/shared/intake"
@@ -30,6 +32,7 @@ type Settings struct {
 	Limits     intake.Limits // the zero ones are the usual ones
 	ConfigTTL  time.Duration // how long applied configuration is believed
 	SecretTTL  time.Duration
+	Signers    intake.Certificates // nil: fetched from the senders; a local system has its own
 }
 
 // SettingsFromEnv reads the settings, and reports all faults at once.
@@ -54,9 +57,14 @@ func SettingsFromEnv() (Settings, error) {
 // New wires the function. Nothing is called yet.
 func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table := dynamo.Open(cfg, s.Table)
+	signers := s.Signers
+	if signers == nil {
+		signers = certificates.New(http.DefaultClient, nil, time.Now)
+	}
 	return Over(intake.New(intake.Deps{
 		Endpoints: config.NewCache(table, s.ConfigTTL, time.Now),
 		Vault:     secrets.NewCache(parameters.Open(cfg, s.SecretPath), s.SecretTTL, time.Now).Log(log),
+		Signers:   signers,
 		Bodies:    bodies.Open(cfg, s.Bodies),
 		Store:     table,
 		Queue:     queue.Open(cfg, s.WorkQueue),
