@@ -192,6 +192,7 @@ func (s *System) program(name string, env map[string]string) (func() (lambda.Han
 	case "receiver":
 		set, err := under(env, receiver.SettingsFromEnv)
 		set.Limits.OpenAge = s.scaled(set.Limits.OpenAge)
+		set.Now = s.o.Now
 		set.Signers = certificates.Trial{} // nothing leaves the machine, and `send` can sign as every sender
 		// One process is all environments here, on a machine that does other things too; the deadlines of a
 		// deployed receiver, which answers one request at a time, would refuse what only waits for its turn.

@@ -46,6 +46,8 @@ type Options struct {
 	OpenAIKey string // a real model is called, and paid for, instead of the stub
 	ModelURL  string // where models are called instead of the stub; with OpenAIKey: instead of the configured address
 
+	Now func() time.Time // what the receiver takes for the time of a delivery; nil: the clock
+
 	DynamoDBURL string     // an engine for the table alone, in place of the embedded one
 	Faults      string     // that strike from the start: "worker:kill@after-claim,store:downx2"
 	Judge       wire.Judge // is asked about every call of every function, before the faults are

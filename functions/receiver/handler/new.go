@@ -33,6 +33,7 @@ type Settings struct {
 	ConfigTTL  time.Duration // how long applied configuration is believed
 	SecretTTL  time.Duration
 	Signers    intake.Certificates // nil: fetched from the senders; a local system has its own
+	Now        func() time.Time    // of deliveries; nil: the clock
 }
 
 // SettingsFromEnv reads the settings, and reports all faults at once.
@@ -57,7 +58,10 @@ func SettingsFromEnv() (Settings, error) {
 // New wires the function. Nothing is called yet.
 func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table := dynamo.Open(cfg, s.Table)
-	signers := s.Signers
+	signers, now := s.Signers, s.Now
+	if now == nil {
+		now = time.Now
+	}
 	if signers == nil {
 		signers = certificates.New(http.DefaultClient, nil, time.Now)
 	}
@@ -70,7 +74,7 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 		Queue:     queue.Open(cfg, s.WorkQueue),
 		Limits:    s.Limits,
 		Log:       log,
-		Now:       time.Now,
+		Now:       now,
 		NewID:     rand.Text,
 	}), log)
 }
