@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"engang/shared/webhook"
 )
 
 // textFile tells the files that people wrote: captured payloads and golden files are data.
@@ -142,4 +144,23 @@ func deadPaths(name, text string, files []string) []string {
 func TestPathRuleFindsDeadPaths(t *testing.T) {
 	text := "`shared/a/a.go`, `shared/a/`, `shared/old.go`, `functions/<name>/x`, `/api/events`, `infra/gone`"
 	found(t, deadPaths("a.md", text, []string{"shared/a/a.go"}), "a.md names shared/old.go", "a.md names infra/gone")
+}
+
+func TestReadmeNamesEverySender(t *testing.T) {
+	none(t, unnamed(read(t, "README.md"), webhook.Names()))
+}
+
+// unnamed finds senders that the text does not name.
+func unnamed(text string, names []string) []string {
+	var faults []string
+	for _, name := range names {
+		if !strings.Contains(text, "`"+name+"`") {
+			faults = append(faults, "README.md does not name "+name)
+		}
+	}
+	return faults
+}
+
+func TestSenderRuleFindsOneThatIsNotNamed(t *testing.T) {
+	found(t, unnamed("`a` and `bc`", []string{"a", "b"}), "README.md does not name b")
 }
