@@ -194,7 +194,7 @@ func (s *system) replay(all []recorded, at *atomic.Int64) {
 			at.Store(r.Now)
 			a := s.send(s.recorded(names[i], r))
 			switch signed := r.SignatureValid != nil && r.Signed; {
-			case !signed && a.Code != http.StatusUnauthorized:
+			case !signed && a.Code != http.StatusUnauthorized && a.Status != "pong":
 				t.Errorf("%s (%s), not signed: answered %d %s", r.Name, names[i], a.Code, a.Body)
 			case signed && (a.Code != http.StatusOK || (a.Status != want && a.Status != "duplicate")):
 				t.Errorf("%s (%s): answered %d %s, want %s", r.Name, names[i], a.Code, a.Body, want)
@@ -209,7 +209,8 @@ func (s *system) replay(all []recorded, at *atomic.Int64) {
 	}
 	s.rest()
 	for _, e := range s.items().Events() {
-		if e["st"] != "settled" || e["how"] != "no recipe" {
+		unfit := e["st"] == "parked" && e["cat"] == "invalid input" && strings.HasPrefix(e["typ"], "action.") // WooCommerce's are about nothing
+		if !unfit && (e["st"] != "settled" || e["how"] != "no recipe") {
 			t.Errorf("%s of type %s is %s, %s: %s", e["pk"], e["typ"], e["st"], e["how"], e["why"])
 		}
 	}
