@@ -45,6 +45,19 @@ type fileEndpoint struct {
 	Secrets   []secrets.Ref       `json:"secrets"`
 	Events    map[string]fileRule `json:"events"`
 	MaxBody   size                `json:"max_body"`
+
+	Type   string            `json:"type"`
+	TypeAt *document.Pointer `json:"type_at"`
+	Legacy bool              `json:"legacy"`
+	HMAC   *fileHMAC         `json:"hmac"`
+}
+
+type fileHMAC struct {
+	Header     string  `json:"header"`
+	Prefix     string  `json:"prefix"`
+	Encoding   string  `json:"encoding"`
+	TimeHeader string  `json:"time_header"`
+	Window     seconds `json:"window"`
 }
 
 type fileRule struct{ config.EventRule }
@@ -151,6 +164,10 @@ func (f fileEndpoint) endpoint(name string) config.Endpoint {
 	e := config.Endpoint{
 		Name: name, Provider: f.Provider, PublicURL: f.PublicURL, Source: f.Source,
 		Secrets: f.Secrets, MaxBody: int(f.MaxBody), Events: map[string]config.EventRule{},
+		Type: f.Type, TypeAt: f.TypeAt, Legacy: f.Legacy,
+	}
+	if h := f.HMAC; h != nil {
+		e.HMAC = &config.HMAC{Header: h.Header, Prefix: h.Prefix, Encoding: h.Encoding, TimeHeader: h.TimeHeader, WindowSeconds: int(h.Window)}
 	}
 	for event, rule := range f.Events {
 		e.Events[event] = rule.EventRule
@@ -200,9 +217,6 @@ func (f filePrice) price() (operation.Price, error) {
 			faults = append(faults, fmt.Errorf("%s: %w", part.name, err))
 		}
 		*part.to = m
-	}
-	if _, err := time.Parse(time.DateOnly, f.AsOf); err != nil {
-		faults = append(faults, errors.New("as_of: no such day"))
 	}
 	return p, errors.Join(faults...)
 }

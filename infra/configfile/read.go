@@ -8,6 +8,7 @@
 package configfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -25,27 +26,53 @@ type Source struct {
 	Text []byte
 }
 
-// Read reads files, and the files that end in .yaml or .yml of folders (not of folders in them), as one
-// configuration. It returns [Faults] when they are refused, and another error when they cannot be read.
+// A File is a configuration with the places of its parts.
+type File struct {
+	Set     config.Set
+	Sources []Source
+	root    *node
+}
+
+// Fault says where in the files a part of the configuration stands, or would have to stand, that is
+// refused elsewhere: by what is live, or by what a reference leads to.
+func (f *File) Fault(at, reason, remedy string) Fault {
+	n := f.root.at(steps(at))
+	return Fault{File: n.file, Line: n.line, At: at, Reason: reason, Remedy: remedy}
+}
+
+// Sort orders faults by file, in the order given, and line.
+func (f *File) Sort(faults Faults) { faults.sort(f.Sources) }
+
+// Read reads files as [Open] does, for who only needs what they say.
 func Read(paths ...string) (config.Set, error) {
+	f, err := Open(paths...)
+	if err != nil {
+		return config.Set{}, err
+	}
+	return f.Set, nil
+}
+
+// Open reads files, and the files that end in .yaml or .yml of folders (not of folders in them), as one
+// configuration. It returns [Faults] when they are refused, and another error when they cannot be read.
+func Open(paths ...string) (*File, error) {
 	var sources []Source
 	for _, path := range paths {
 		files, err := expand(path)
 		if err != nil {
-			return config.Set{}, fmt.Errorf("read configuration: %w", err)
+			return nil, fmt.Errorf("read configuration: %w", err)
 		}
 		for _, file := range files {
 			text, err := load(file)
 			if err != nil {
-				return config.Set{}, fmt.Errorf("read configuration: %w", err)
+				return nil, fmt.Errorf("read configuration: %w", err)
 			}
 			sources = append(sources, Source{Name: file, Text: text})
 		}
 	}
 	if len(sources) == 0 {
-		return config.Set{}, errors.New("read configuration: no file that ends in .yaml or .yml")
+		return nil, errors.New("read configuration: no file that ends in .yaml or .yml")
 	}
-	return Parse(sources...)
+	return parse(sources)
 }
 
 // expand lists the files that a path stands for, in the order of their names.
@@ -83,9 +110,17 @@ func load(path string) ([]byte, error) {
 
 // Parse reads sources as one configuration, as [Read] does with files.
 func Parse(sources ...Source) (config.Set, error) {
-	s, err := loadShape()
+	f, err := parse(sources)
 	if err != nil {
 		return config.Set{}, err
+	}
+	return f.Set, nil
+}
+
+func parse(sources []Source) (*File, error) {
+	s, err := loadShape()
+	if err != nil {
+		return nil, err
 	}
 	var faults Faults
 	var roots []*node
@@ -96,7 +131,7 @@ func Parse(sources ...Source) (config.Set, error) {
 		faults = append(faults, Fault{File: sources[0].Name, Reason: "there is nothing in it", Remedy: "begin with version, tenant and environment"})
 	}
 	if len(roots) == 0 {
-		return config.Set{}, faults
+		return nil, faults
 	}
 	root := merge(roots, &faults)
 	b := builder{root: root, faults: &faults}
@@ -105,9 +140,9 @@ func Parse(sources ...Source) (config.Set, error) {
 	set := b.build()
 	if len(faults) > 0 {
 		faults.sort(sources)
-		return config.Set{}, faults
+		return nil, faults
 	}
-	return set, nil
+	return &File{Set: set, Sources: sources, root: root}, nil
 }
 
 // sections hold named parts, which may be spread over files.
@@ -115,6 +150,9 @@ var sections = []string{"providers", "endpoints", "recipes"}
 
 // headers may be repeated in each file, and must say the same.
 var headers = []string{"version", "tenant", "environment"}
+
+// shared is what files may repeat that are also applied each on its own: word for word.
+var shared = []string{"data", "providers"}
 
 // merge makes one mapping of several documents.
 func merge(roots []*node, faults *Faults) *node {
@@ -148,13 +186,18 @@ func mergeEntry(into, e *entry, faults *Faults) {
 		}
 	case slices.Contains(sections, e.name) && into.value.kind == mapping && e.value.kind == mapping:
 		for _, part := range e.value.keys {
-			if first, ok := into.value.child(part.name); ok {
+			first, ok := into.value.child(part.name)
+			switch {
+			case !ok:
+				into.value.keys = append(into.value.keys, part)
+			case !slices.Contains(shared, e.name) || !same(first, part.value):
 				faults.add(&node{file: part.value.file, line: part.line}, pointer(e.name, part.name), fmt.Sprintf("it stands in %s, line %d, too", first.file, first.line), "keep one of them")
-				continue
 			}
-			into.value.keys = append(into.value.keys, part)
 		}
+	case slices.Contains(shared, e.name) && same(into.value, e.value):
 	default:
 		faults.add(at, pointer(e.name), fmt.Sprintf("it stands in %s, line %d, too", into.value.file, into.line), "keep one of them")
 	}
 }
+
+func same(a, b *node) bool { return bytes.Equal(a.json(), b.json()) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"engang/infra"
@@ -133,6 +134,25 @@ func TestParseReadsAWholeFile(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(document.Pointer{})); diff != "" {
 		t.Errorf("set (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseReadsWhatRowsLeaveToTheEndpoint(t *testing.T) {
+	set, err := parse(with(t, "    provider: woocommerce\n    public_url: https://hooks.example.com/hooks/woo-shop\n    source: https://shop.example.com/\n",
+		"    provider: generic\n    type_at: /event/name\n    hmac: {header: X-Sum, prefix: \"sha256=\", encoding: hex, time_header: X-Time, window: 2m}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := set.Endpoints[0]
+	want := &config.HMAC{Header: "X-Sum", Prefix: "sha256=", Encoding: "hex", TimeHeader: "X-Time", WindowSeconds: 120}
+	if diff := cmp.Diff(want, e.HMAC); diff != "" || e.TypeAt.String() != "/event/name" {
+		t.Errorf("type at %v %s", e.TypeAt, diff)
+	}
+	if set, err = parse(with(t, "    provider: woocommerce\n", "    provider: hubspot\n    legacy: true\n    type: company.creation\n")); err != nil {
+		t.Fatal(err)
+	}
+	if e := set.Endpoints[0]; !e.Legacy || e.Type != "company.creation" {
+		t.Errorf("endpoint %+v", e)
 	}
 }
 
@@ -311,6 +331,44 @@ func TestParseJoinsDocumentsAndFiles(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(document.Pointer{})); diff != "" {
 		t.Errorf("set of two files (-want +got):\n%s", diff)
+	}
+}
+
+// Files that are also applied each on its own repeat what they share.
+func TestParseTakesWhatDocumentsShareWordForWord(t *testing.T) {
+	want, err := parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	common, _, _ := strings.Cut(base, "endpoints:\n")
+	got, err := configfile.Parse(configfile.Source{Name: "first.yaml", Text: []byte(base)}, configfile.Source{Name: "second.yaml", Text: []byte(common)})
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(document.Pointer{})); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	_, err = configfile.Parse(configfile.Source{Name: "first.yaml", Text: []byte(base)}, configfile.Source{Name: "second.yaml", Text: []byte(strings.Replace(common, "0.40", "0.41", 1))})
+	if want := "second.yaml:6: /providers/openai: it stands in first.yaml, line 6, too"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("another price: %v", err)
+	}
+}
+
+func TestAFileKnowsWhereItsPartsStand(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.yaml")
+	if err := os.WriteFile(path, []byte(base), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := configfile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, line := range map[string]int{"/endpoints/woo-shop/secrets/1": 17, "/endpoints/woo-shop": 13, "/recipes/card/version": 24, "/recipes/gone": 22, "/nothing": 1} {
+		want := configfile.Fault{File: path, Line: line, At: at, Reason: "why", Remedy: "do"}
+		if diff := cmp.Diff(want, f.Fault(at, "why", "do"), cmpopts.IgnoreUnexported(configfile.Fault{})); diff != "" {
+			t.Errorf("%s: %s", at, diff)
+		}
+	}
+	faults := configfile.Faults{f.Fault("/recipes/card", "b", "b"), f.Fault("/endpoints/woo-shop", "a", "a")}
+	if f.Sort(faults); faults[0].Line != 13 {
+		t.Errorf("order %v", faults)
 	}
 }
 

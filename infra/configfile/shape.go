@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"engang/infra"
+	"engang/shared/config"
 )
 
 // laterKeys are keys of config.md that are not built yet, by the place in the schema where they belong.
@@ -161,7 +162,7 @@ func (s *shape) unknownKey(parent *node, at string, p place, faults *Faults) {
 	switch {
 	case slices.Contains(laterKeys[p.fragment], p.name):
 		fault.Reason, fault.Remedy = fmt.Sprintf("the key %s is not built yet", p.name), "leave it out until it is"
-	case tellableKey.MatchString(p.name) && !secretShape.MatchString(p.name):
+	case tellableKey.MatchString(p.name) && !config.IsSecret(p.name):
 		fault.Reason = "unknown key " + strconv.Quote(p.name)
 		fallthrough
 	default:

@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"engang/shared/config"
 )
 
 // The limits of a file.
@@ -26,7 +28,6 @@ var (
 	jsonNumber  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 	likeNumber  = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?$`)
 	likeBoolean = []string{"yes", "no", "on", "off"}
-	secretShape = regexp.MustCompile(`(^|[^A-Za-z0-9])(whsec_[A-Za-z0-9+/=]{16}|whsk_[A-Za-z0-9+/=]{16}|sk-[A-Za-z0-9_-]{16}|AKIA[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{20}|xox[abprs]-[A-Za-z0-9-]{10}|-----BEGIN [A-Z ]*PRIVATE KEY)`)
 )
 
 // A reader makes nodes of one file.
@@ -287,7 +288,7 @@ func (r *reader) text(text string, line int) string {
 	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }) {
 		r.fault(line, "a control character, written as an escape", "remove it")
 	}
-	if secretShape.MatchString(text) {
+	if config.IsSecret(text) {
 		r.fault(line, "a secret as a value", "put it into the parameter store and write its reference: ssm:hooks/NAME/1 or ssm:models/NAME")
 	}
 	return text

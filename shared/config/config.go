@@ -6,7 +6,9 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"engang/shared/document"
 	"engang/shared/inbox"
@@ -22,6 +24,10 @@ var ErrUnknown = errors.New("not configured")
 // ErrChanged says that an applied version was to be written with other content, or that somebody else
 // moved the pointer meanwhile, or that another tenant or environment has the endpoint's name.
 var ErrChanged = errors.New("configuration changed")
+
+// ErrMoved says that somebody else applied a configuration since the one that is to be replaced was
+// looked at. It wraps [ErrChanged].
+var ErrMoved = fmt.Errorf("somebody else applied meanwhile: %w", ErrChanged)
 
 // An Endpoint is a configured source: the address /hooks/{name}, who sends to it, and what is done.
 type Endpoint struct {
@@ -80,18 +86,21 @@ type Common struct {
 
 // A Set is one whole configuration of a tenant and environment, as it is applied.
 type Set struct {
-	Scope     object.Scope
-	Common    Common
-	Endpoints []Endpoint
-	Recipes   []recipe.Recipe
+	Scope     object.Scope    `json:"scope"`
+	Common    Common          `json:"common"`
+	Endpoints []Endpoint      `json:"endpoints"`
+	Recipes   []recipe.Recipe `json:"recipes"`
 }
 
-// A Pointer says which versions are live in a scope. Revision grows by one with each change.
+// A Pointer says which versions are live in a scope, and who made them so. Revision grows by one with
+// each change.
 type Pointer struct {
 	Revision  int            `json:"revision"`
 	Common    int            `json:"common"`
 	Endpoints map[string]int `json:"endpoints"`
 	Recipes   map[string]int `json:"recipes"`
+	At        time.Time      `json:"at,omitzero"`
+	By        string         `json:"by,omitempty"` // the caller's identity
 }
 
 // Refs gives the recipe versions that a rule means under this pointer; a recipe that is not live is

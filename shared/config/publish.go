@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"engang/shared/document"
 	"engang/shared/object"
@@ -27,6 +28,14 @@ type publisher interface {
 	MovePointer(ctx context.Context, scope object.Scope, seenRevision int, p Pointer, writeID string) error
 }
 
+// A Move is one act of publishing.
+type Move struct {
+	Seen    int       // revision of the pointer that it replaces; zero: there was none
+	By      string    // who does it
+	At      time.Time // when
+	WriteID string    // random; the same on every repeat of the act
+}
+
 // Publish makes a whole configuration live: all of it or nothing. It claims the addresses, writes
 // immutable versions, and then moves the pointer in one conditional write that names the revision it
 // read; a crash before that leaves only versions that nothing refers to. What is live already is not
@@ -36,16 +45,57 @@ type publisher interface {
 // differs from the live one. It fails with an error that wraps [ErrChanged] when an applied recipe
 // version has other content, when a recipe's version goes back, when another tenant or environment has
 // an endpoint's name, and when somebody else published meanwhile. newID makes the write id of the
-// pointer's move.
+// pointer's move. It does not [Check] the set.
 func Publish(ctx context.Context, to publisher, set Set, newID func() string) (Pointer, error) {
+	seen, err := livePointer(ctx, to, set.Scope)
+	if err != nil {
+		return Pointer{}, err
+	}
+	return publish(ctx, to, set, over{seen, Move{Seen: seen.Revision, WriteID: newID()}})
+}
+
+// PublishOver does what [Publish] does, and only while the pointer is the one that was seen: else nothing
+// is written, and the error wraps [ErrMoved].
+func PublishOver(ctx context.Context, to publisher, set Set, m Move) (Pointer, error) {
+	seen, err := livePointer(ctx, to, set.Scope)
+	if err != nil {
+		return Pointer{}, err
+	}
+	if seen.Revision != m.Seen {
+		return Pointer{}, fmt.Errorf("publish over revision %d of %s: %w", m.Seen, set.Scope, ErrMoved)
+	}
+	p, err := publish(ctx, to, set, over{seen, m})
+	if errors.Is(err, errMove) && errors.Is(err, ErrChanged) {
+		err = fmt.Errorf("publish over revision %d of %s: %w", m.Seen, set.Scope, ErrMoved)
+	}
+	return p, err
+}
+
+// livePointer is the pointer of a scope, or the zero one where nothing was applied.
+func livePointer(ctx context.Context, from interface {
+	Pointer(ctx context.Context, scope object.Scope) (Pointer, error)
+}, scope object.Scope) (Pointer, error) {
+	p, err := from.Pointer(ctx, scope)
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		return Pointer{}, fmt.Errorf("read pointer of %s: %w", scope, err)
+	}
+	return p, nil
+}
+
+// over is the pointer that is replaced, and the act that replaces it.
+type over struct {
+	seen Pointer
+	move Move
+}
+
+// errMove marks a pointer that somebody else moved.
+var errMove = errors.New("move pointer")
+
+func publish(ctx context.Context, to publisher, set Set, o over) (Pointer, error) {
 	if err := checkSet(set); err != nil {
 		return Pointer{}, err
 	}
-	seen, err := to.Pointer(ctx, set.Scope)
-	if err != nil && !errors.Is(err, ErrUnknown) {
-		return Pointer{}, fmt.Errorf("read pointer of %s: %w", set.Scope, err)
-	}
-	if err := checkVersions(seen, set); err != nil {
+	if err := checkVersions(o.seen, set); err != nil {
 		return Pointer{}, err
 	}
 	for _, e := range set.Endpoints {
@@ -53,16 +103,16 @@ func Publish(ctx context.Context, to publisher, set Set, newID func() string) (P
 			return Pointer{}, fmt.Errorf("claim address of endpoint %s: %w", e.Name, err)
 		}
 	}
-	next, err := putVersions(ctx, to, set, seen)
+	next, err := putVersions(ctx, to, set, o.seen)
 	if err != nil {
 		return Pointer{}, err
 	}
-	if next.Common == seen.Common && maps.Equal(next.Endpoints, seen.Endpoints) && maps.Equal(next.Recipes, seen.Recipes) {
-		return seen, nil
+	if next.Common == o.seen.Common && maps.Equal(next.Endpoints, o.seen.Endpoints) && maps.Equal(next.Recipes, o.seen.Recipes) {
+		return o.seen, nil
 	}
-	next.Revision = seen.Revision + 1
-	if err := to.MovePointer(ctx, set.Scope, seen.Revision, next, newID()); err != nil {
-		return Pointer{}, fmt.Errorf("move pointer of %s: %w", set.Scope, err)
+	next.Revision, next.At, next.By = o.move.Seen+1, o.move.At, o.move.By
+	if err := to.MovePointer(ctx, set.Scope, o.move.Seen, next, o.move.WriteID); err != nil {
+		return Pointer{}, fmt.Errorf("%w of %s: %w", errMove, set.Scope, err)
 	}
 	return next, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"time"
 
 	"engang/shared/config"
 	"engang/shared/problem"
@@ -29,7 +28,7 @@ func lookUp(ctx context.Context, endpoints Endpoints, name string) (source, erro
 	if !ok {
 		return source{}, fmt.Errorf("endpoint %s has the provider %q, which this version does not know: %w", e.Name, e.Provider, problem.ErrUnavailable)
 	}
-	scheme, err := row.For(ruledBy(e))
+	scheme, err := row.For(e.Adds())
 	if err != nil {
 		return source{}, fmt.Errorf("endpoint %s: %w: %w", e.Name, problem.ErrUnavailable, err)
 	}
@@ -37,15 +36,6 @@ func lookUp(ctx context.Context, endpoints Endpoints, name string) (source, erro
 		return source{}, fmt.Errorf("endpoint %s has no public_url, which %s signs: %w", e.Name, e.Provider, problem.ErrUnavailable)
 	}
 	return source{endpoint: e, pointer: pointer, scheme: scheme}, nil
-}
-
-// ruledBy is what the endpoint's configuration adds to its provider's row.
-func ruledBy(e config.Endpoint) webhook.Endpoint {
-	own := webhook.Endpoint{Type: e.Type, TypeAt: e.TypeAt, Legacy: e.Legacy}
-	if h := e.HMAC; h != nil {
-		own.HMAC = &webhook.HMAC{Header: h.Header, Prefix: h.Prefix, Encoding: h.Encoding, TimeHeader: h.TimeHeader, Window: time.Duration(h.WindowSeconds) * time.Second}
-	}
-	return own
 }
 
 // addressed is the request under the address that the sender knows, where that is signed: behind a

@@ -84,3 +84,6 @@ func (s Scheme) For(e Endpoint) (Scheme, error) {
 	}
 	return s, nil
 }
+
+// NeedsObject tells whether only a [Rule] can say what an event is about: payloads of the sender differ.
+func (s Scheme) NeedsObject() bool { return s.kind == nil }

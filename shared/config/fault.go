@@ -1,0 +1,51 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Fault is one reason why a configuration is refused. It never repeats a value: what stands in a wrong
+// place may be a secret.
+type Fault struct {
+	At     string `json:"at"`     // JSON pointer into the configuration as a file has it: "/endpoints/woo-shop/source"
+	Reason string `json:"reason"` // what is wrong
+	Remedy string `json:"remedy"` // what to do about it
+
+	// Needs points at the part whose absence is the fault. Who has read only half of a file knows better.
+	Needs string `json:"-"`
+	// Shape tells that the published schema of files says it too, or what reads them.
+	Shape bool `json:"-"`
+}
+
+// Faults is every reason why a configuration is refused. It is an error when it is not empty.
+type Faults []Fault
+
+// Error has one line per fault.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fmt.Sprintf("%s: %s; %s", fault.At, fault.Reason, fault.Remedy)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (f *Faults) add(at, reason, remedy string) {
+	*f = append(*f, Fault{At: at, Reason: reason, Remedy: remedy})
+}
+
+// shape notes what a file's own schema refuses, unless ok.
+func (f *Faults) shape(ok bool, at, reason, remedy string) {
+	if !ok {
+		*f = append(*f, Fault{At: at, Reason: reason, Remedy: remedy, Shape: true})
+	}
+}
+
+// pointer is the JSON pointer of the steps.
+func pointer(steps ...string) string {
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
+}
