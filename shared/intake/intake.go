@@ -184,8 +184,8 @@ func answered(p webhook.Pong) Reply {
 	return Reply{Status: p.Status, Answer: webhook.Reply{Status: http.StatusOK, Body: p.Body, ContentType: p.ContentType}}
 }
 
-// verify checks the delivery against every secret, and once more against fresh ones where none fits: the
-// secret may have been rotated since they were read.
+// verify checks the delivery against every secret, and once more against fresh ones where none fits or can
+// be used: the secret may have been rotated, or put right, since they were read.
 func (in *Intake) verify(ctx context.Context, s source, req webhook.Request, now time.Time) error {
 	unavailable := func(err error) error {
 		return fmt.Errorf("look up secrets of endpoint %s: %w: %w", s.endpoint.Name, problem.ErrUnavailable, err)
@@ -201,12 +201,12 @@ func (in *Intake) verify(ctx context.Context, s source, req webhook.Request, now
 		return err
 	}
 	err = s.scheme.Verify(req, held, want, now)
-	if !errors.Is(err, webhook.ErrSignature) {
+	if !errors.Is(err, webhook.ErrSignature) && !errors.Is(err, webhook.ErrSecret) {
 		return err
 	}
 	held, changed, renewErr := in.Vault.Renewed(ctx, s.endpoint.Secrets)
 	switch {
-	case renewErr != nil: // the old ones were good a moment ago, and do not fit
+	case renewErr != nil: // the old ones could be read a moment ago, and do not fit
 		in.Log.WarnContext(ctx, "secrets not read again", "endpoint", s.endpoint.Name, "err", renewErr)
 		return err
 	case !changed:

@@ -309,7 +309,7 @@ func TestWhatIsNotKnownToBeStoredIsNotAcknowledged(t *testing.T) {
 		{"the provider is one of a later version", func(w *world) { w.endpoints["woo-shop"] = config.Endpoint{Name: "woo-shop", Provider: "later"} }, []string{"endpoint"}, "Unavailable"},
 		{"the secrets cannot be read", func(w *world) { w.fail["secrets"] = errThrottled }, verified, "Unavailable woo-shop"},
 		{"no secret is usable", func(w *world) { w.fail["secrets"] = secrets.ErrUnusable }, verified, "Unavailable woo-shop"},
-		{"the only secret is a placeholder", func(w *world) { w.held["ssm:hooks/woo-shop/1"] = "changeme" }, verified, "Unavailable woo-shop"},
+		{"the only secret is a placeholder", func(w *world) { w.held["ssm:hooks/woo-shop/1"] = "changeme" }, askedAgain, "Unavailable woo-shop"},
 		{"a recipe is not live", func(w *world) { delete(w.pointer.Recipes, "product-card") }, verified, "Unavailable woo-shop"},
 		{"the body cannot be kept", func(w *world) { w.fail["keep"] = errThrottled }, []string{"endpoint", "secrets", "keep"}, "Unavailable woo-shop"},
 		{"the store does not answer", func(w *world) { w.fail["receive"] = errThrottled }, []string{"endpoint", "secrets", "keep", "receive"}, "Unavailable woo-shop"},

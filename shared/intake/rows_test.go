@@ -39,6 +39,23 @@ func TestARotatedSecretIsReadAgainWhenNoneFits(t *testing.T) {
 	}
 }
 
+// What no secret can be was put where one should stand: the sender is not told that it signs wrongly, and is
+// taken as soon as it is put right.
+func TestASecretThatIsSomethingElseIsOurFault(t *testing.T) {
+	for _, wrong := range []string{"cs_0123456789abcdef0123456789abcdef01234567", "changeme"} {
+		w := newWorld(t)
+		w.held["ssm:hooks/woo-shop/1"] = wrong
+		reply, err := w.deliver(w.woo("product.updated", product))
+		if !errors.Is(err, webhook.ErrSecret) || problem.Of(err, "").Status != http.StatusServiceUnavailable || len(w.stored) != 0 {
+			t.Errorf("%.3s: Deliver = %+v, %v; %d stored", wrong, reply, err, len(w.stored))
+		}
+		w.rotated = map[secrets.Ref]string{"ssm:hooks/woo-shop/1": wooSecret}
+		if reply, err := w.deliver(w.woo("product.updated", product)); err != nil || reply.Status != intake.Accepted {
+			t.Errorf("%.3s, put right: Deliver = %+v, %v", wrong, reply, err)
+		}
+	}
+}
+
 func TestAStoreThatCannotBeAskedAgainStillRefuses(t *testing.T) {
 	w := newWorld(t)
 	w.fail["renew"] = errors.New("throttled")

@@ -23,6 +23,12 @@ func (s Scheme) usable(secret secrets.Value) []key {
 	return append([]key{k}, k.also...)
 }
 
+// fitting tells whether a secret can be one of the provider's: it is usable, and nothing shows that it is
+// something else. One that does not fit still verifies what was signed with it.
+func (s Scheme) fitting(secret secrets.Value) bool {
+	return len(s.usable(secret)) > 0 && s.misplaced(string(secret.Reveal())) == ""
+}
+
 // placeholders are what people and templates write where a secret should stand, in lower case and
 // without separators.
 var placeholders = []string{

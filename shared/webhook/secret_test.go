@@ -173,3 +173,35 @@ func TestSecretsThatMustNotBeConfigured(t *testing.T) {
 		}
 	}
 }
+
+// Something else was put where the secret should be: what does not fit it is our fault, not the sender's.
+func TestSecretsThatAreSomethingElse(t *testing.T) {
+	for _, tt := range []struct{ provider, text string }{
+		{woo, "cs_0123456789abcdef0123456789abcdef01234567"},
+		{woo, "ck_0123456789abcdef0123456789abcdef01234567"},
+		{woo, `"` + wooSecret + `"`},
+		{openAI, "'" + openAISecret + "'"},
+		{"stripe", "sk_test_0123456789abcdef0123456789abcdef"},
+		{"github", "ghp_0123456789abcdef0123456789abcdef0123"},
+	} {
+		sm := samples[tt.provider]
+		s := sm.scheme(t)
+		good, secret := signed(t, tt.provider, sm.body)
+		if err := s.Verify(good, held(tt.text), sm.expect, noon); !errors.Is(err, webhook.ErrSecret) || strings.Contains(err.Error(), tt.text[:3]) {
+			t.Errorf("%s with what begins as %.4s: %v", tt.provider, tt.text, err)
+		}
+		if err := s.Verify(good, held(tt.text, secret), sm.expect, noon); err != nil {
+			t.Errorf("%s, beside a good one: %v", tt.provider, err)
+		}
+		if err := s.Verify(good, held(tt.text, sm.older), sm.expect, noon); !errors.Is(err, webhook.ErrSignature) {
+			t.Errorf("%s, beside one that can be a secret and does not fit: %v", tt.provider, err)
+		}
+		if err := s.Verify(with(good, sm.signature), held(tt.text), sm.expect, noon); !errors.Is(err, webhook.ErrSignature) {
+			t.Errorf("%s, unsigned: %v", tt.provider, err)
+		}
+		used := signedWith(t, tt.provider, tt.text, sm.body)
+		if err := s.Verify(used, held(tt.text), sm.expect, noon); err != nil {
+			t.Errorf("%s, in use all the same: %v", tt.provider, err)
+		}
+	}
+}

@@ -84,15 +84,9 @@ func (s Scheme) refusal(text string) string {
 		return "it has white space at an end"
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return "it has a line end or another control character in it"
-	case len(text) > 1 && text[0] == text[len(text)-1] && strings.ContainsRune("\"'`", rune(text[0])):
-		return "it stands in quotation marks"
-	case strings.HasPrefix(text, "v1,"):
-		return "it begins as a signature does, with v1 and a comma"
 	}
-	for _, other := range s.terms.not {
-		if strings.HasPrefix(text, other.prefix) {
-			return "it is " + other.what
-		}
+	if reason := s.misplaced(text); reason != "" {
+		return reason
 	}
 	if _, ok := s.key([]byte(text)); !ok {
 		return "it is not of the form that the provider issues"
@@ -107,6 +101,23 @@ func (s Scheme) refusal(text string) string {
 		return fmt.Sprintf("it has fewer than %d characters", least)
 	case s.terms.max > 0 && len(text) > s.terms.max:
 		return fmt.Sprintf("it has more than %d characters", s.terms.max)
+	}
+	return ""
+}
+
+// misplaced is how a text shows that it is no secret of the provider's but something else that was put in
+// its place.
+func (s Scheme) misplaced(text string) string {
+	switch {
+	case len(text) > 1 && text[0] == text[len(text)-1] && strings.ContainsRune("\"'`", rune(text[0])):
+		return "it stands in quotation marks"
+	case strings.HasPrefix(text, "v1,"):
+		return "it begins as a signature does, with v1 and a comma"
+	}
+	for _, other := range s.terms.not {
+		if strings.HasPrefix(text, other.prefix) {
+			return "it is " + other.what
+		}
 	}
 	return ""
 }

@@ -37,7 +37,8 @@ type message [][]byte
 // time, and names the expected source. All of them are tried; several are active while one rotates.
 //
 // It returns nil or an error that wraps one of, in this order of judging: [ErrSecret] when none of the
-// secrets is usable, [ErrSignature], [ErrTimestamp], [ErrSource]. Their texts are for the log: an answer
+// secrets is usable, or when none fits and each is something that is often taken for a secret of the
+// sender; [ErrSignature], [ErrTimestamp], [ErrSource]. Their texts are for the log: an answer
 // must not tell them apart, but for [ErrSecret]. Signatures are compared in constant time.
 func (s Scheme) Verify(req Request, held []secrets.Value, want Expect, now time.Time) error {
 	if err := s.verify(req, held, want, now); err != nil {
@@ -64,6 +65,9 @@ func (s Scheme) verify(req Request, held []secrets.Value, want Expect, now time.
 		}
 	}
 	if !matches(keys, p.signatures, s.messages(req, p)) {
+		if !slices.ContainsFunc(held, s.fitting) { // the sender may well be right
+			return fmt.Errorf("%d configured, and each is something else than a secret of the sender: %w", len(held), ErrSecret)
+		}
 		return fmt.Errorf("none of %d keys made one of %d signatures: %w", len(keys), len(p.signatures), ErrSignature)
 	}
 	if err := s.checkTime(req, p, now); err != nil {
