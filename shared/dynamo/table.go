@@ -24,6 +24,7 @@ type Table struct {
 func Open(cfg aws.Config, table string) *Table {
 	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = cfg.BaseEndpoint != nil // local engines send no checksum
+		o.Retryer = patient(o.Retryer)
 	})
 	return &Table{client: client, name: table}
 }

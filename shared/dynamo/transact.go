@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -21,7 +24,34 @@ type step struct {
 	onFail func(stored item) error // what its refused condition means; stored is empty if the item is gone
 }
 
-const refusedCondition = "ConditionalCheckFailed"
+// Reasons for which a transaction is cancelled.
+const (
+	refusedCondition = "ConditionalCheckFailed"
+	inConflict       = "TransactionConflict" // another transaction had one of the items in its hands
+)
+
+// patient makes a client repeat what met a transaction under way, as it repeats what got no answer: a
+// conflict decides nothing, and is over in milliseconds. Beside a refused condition too: the other
+// transaction may have been about to change what refused.
+func patient(r aws.Retryer) aws.Retryer {
+	r = awsretry.AddWithErrorCodes(r, (*types.TransactionConflictException)(nil).ErrorCode())
+	v2, ok := r.(aws.RetryerV2)
+	if !ok {
+		return r
+	}
+	return conflicts{v2}
+}
+
+type conflicts struct{ aws.RetryerV2 }
+
+// IsErrorRetryable tells whether a call may be made again.
+func (c conflicts) IsErrorRetryable(err error) bool {
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if ok && slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool { return aws.ToString(r.Code) == inConflict }) {
+		return true
+	}
+	return c.RetryerV2.IsErrorRetryable(err)
+}
 
 // commit makes all the updates or none. The first refused condition decides the error.
 func (t *Table) commit(ctx context.Context, call string, steps ...step) error {
