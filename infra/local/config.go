@@ -94,17 +94,8 @@ func stamps(files []string) string {
 }
 
 // Apply makes a configuration live, as `engang apply` does, and at once: the functions start afresh.
-// References of secrets that lead nowhere get a local secret ([Secret]). While the stub runs, every
-// provider is called at its address.
+// References of secrets that lead nowhere get a local secret ([Secret]).
 func (s *System) Apply(ctx context.Context, set config.Set) (config.Pointer, error) {
-	if s.o.ModelURL != "" {
-		providers := map[string]config.Provider{}
-		for name, p := range set.Common.Providers {
-			p.BaseURL = "" // the functions' own, which the template was given
-			providers[name] = p
-		}
-		set.Common.Providers = providers
-	}
 	if err := s.seed(ctx, set); err != nil {
 		return config.Pointer{}, err
 	}

@@ -25,6 +25,7 @@ import (
 	"engang/infra/local/faults"
 	"engang/infra/local/wire"
 	"engang/infra/modelstub"
+	"engang/shared/telemetry"
 )
 
 const region = "us-east-1" // the engine's own, in the names of its queues
@@ -88,7 +89,7 @@ func (s *System) startEngine(ctx context.Context) error {
 	if s.o.ModelURL != "" {
 		template = template.With(map[string]string{"ModelBaseUrl": s.o.ModelURL})
 	}
-	base := &router{table: s.o.DynamoDBURL, held: &s.held, next: &http.Transport{MaxIdleConnsPerHost: 64}}
+	base := &router{table: s.o.DynamoDBURL, model: s.o.ModelURL, held: &s.held, next: &http.Transport{MaxIdleConnsPerHost: 64}}
 	s.base = base
 	s.stack = newStack(template, name, s.o.Speed, s.direct())
 	if err := s.stack.create(ctx); err != nil {
@@ -139,9 +140,12 @@ func (s *System) direct() aws.Config { return s.awsConfig(&http.Client{Transport
 
 func (s *System) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) / s.o.Speed) }
 
-// A router carries calls to the engine: those to the table to one of their own, if there is one.
+// A router carries calls to the engine: those to the table to one of their own, if there is one. Calls of
+// models go to the one that stands in for all, whatever address was applied: nothing leaves the machine
+// that is not meant to.
 type router struct {
 	table string
+	model string
 	held  *held
 	next  http.RoundTripper
 }
@@ -155,6 +159,14 @@ func (t *router) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r = r.Clone(r.Context())
 		r.URL.Scheme, r.URL.Host, r.Host = to.Scheme, to.Host, to.Host
+	}
+	if t.model != "" && telemetry.Call(r.Context()) == "model call" {
+		to, err := url.Parse(t.model + "/responses")
+		if err != nil {
+			return nil, fmt.Errorf("address of the model: %w", err)
+		}
+		r = r.Clone(r.Context())
+		r.URL, r.Host = to, to.Host
 	}
 	wanted, err := t.held.wanted(r)
 	if err != nil {

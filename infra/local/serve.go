@@ -32,12 +32,20 @@ func (s *System) startServer(context.Context) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/local/faults", s.serveFaults)
 	mux.HandleFunc("/local/aws", s.serveAWS)
+	mux.HandleFunc("PUT /api/config", s.serveApply)
 	mux.Handle("/", s.gateway)
 	s.server = &http.Server{Handler: mux, MaxHeaderBytes: 1 << 16, ReadHeaderTimeout: 10 * time.Second} // above the gateway's own limit, which it checks itself
 	s.url = "http://" + listener.Addr().String()
 	go s.server.Serve(listener)
 	s.closers = append(s.closers, s.server.Shutdown)
 	return nil
+}
+
+// serveApply passes a call on that may make another configuration live, which then is so at once: deployed
+// functions believe their caches for a few seconds.
+func (s *System) serveApply(w http.ResponseWriter, r *http.Request) {
+	s.gateway.ServeHTTP(w, r)
+	s.Restart()
 }
 
 // startWork starts event sources and schedule.

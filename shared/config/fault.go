@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -18,8 +19,14 @@ type Fault struct {
 	Shape bool `json:"-"`
 }
 
+// ErrRefused says that a configuration is refused. Use errors.AsType[Faults] for the reasons.
+var ErrRefused = errors.New("configuration refused")
+
 // Faults is every reason why a configuration is refused. It is an error when it is not empty.
 type Faults []Fault
+
+// Is makes errors.Is(err, ErrRefused) true.
+func (f Faults) Is(target error) bool { return target == ErrRefused }
 
 // Error has one line per fault.
 func (f Faults) Error() string {

@@ -1,5 +1,6 @@
 // Package control is what the operator program and the console do through the HTTP API: look at events,
-// operations and objects, and see content, which leaves an entry in the audit log.
+// operations and objects, see content, and apply configurations. The last two leave an entry in the audit
+// log.
 //
 // Every answer is one of this package's documents ([Event], [Operation], [Object], [Endpoint], …), whose
 // JSON is what callers see: fields are added, never renamed. No document holds a payload or an output;
@@ -56,6 +57,7 @@ type Bodies interface {
 type Deps struct {
 	Store     Store
 	Endpoints Endpoints
+	Configs   Configs
 	Bodies    Bodies
 	Now       func() time.Time
 	NewID     func() string // random, unique: the id of an audit entry

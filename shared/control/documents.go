@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"time"
 
+	"engang/shared/config"
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/recipe"
 )
 
 // A List is one page of documents, the newest first.
@@ -172,14 +174,61 @@ type Endpoint struct {
 	Provider    string               `json:"provider"`
 	PublicURL   string               `json:"public_url,omitempty"`
 	Source      string               `json:"source,omitempty"`
+	Type        string               `json:"type,omitempty"`    // of every event, where only the address tells
+	TypeAt      string               `json:"type_at,omitempty"` // where the type is in the body
+	Legacy      bool                 `json:"legacy,omitempty"`
+	HMAC        *config.HMAC         `json:"hmac,omitempty"`
 	Secrets     []string             `json:"secrets"` // references
 	Events      map[string]EventRule `json:"events"`
+	MaxBody     int                  `json:"max_body,omitempty"` // bytes
 }
 
 // An EventRule says what is done with events of one type.
 type EventRule struct {
-	Ignore  bool     `json:"ignore"`
-	Recipes []string `json:"recipes"` // with the versions that are live
+	Ignore     bool     `json:"ignore"`
+	Recipes    []string `json:"recipes"` // with the versions that are live
+	ObjectKind string   `json:"object_kind,omitempty"`
+	ObjectID   string   `json:"object_id,omitempty"` // where it is in the body
+	Version    string   `json:"version,omitempty"`   // likewise
+}
+
+// A Config is what is live in a tenant and environment, by version.
+type Config struct {
+	Kind        string          `json:"kind"` // "config"
+	Tenant      string          `json:"tenant"`
+	Environment string          `json:"environment"`
+	Revision    int             `json:"revision"`
+	AppliedAt   *time.Time      `json:"applied_at"`
+	AppliedBy   string          `json:"applied_by,omitempty"`
+	Common      Common          `json:"common"`
+	Endpoints   []Endpoint      `json:"endpoints"`
+	Recipes     []recipe.Recipe `json:"recipes"`
+}
+
+// Common is what all endpoints and recipes of a tenant and environment share.
+type Common struct {
+	Version int `json:"version"`
+	config.Common
+}
+
+// An Application is what applying a configuration would change (kind "plan"), or has changed ("applied").
+type Application struct {
+	Kind        string          `json:"kind"`
+	Tenant      string          `json:"tenant"`
+	Environment string          `json:"environment"`
+	Revision    int             `json:"revision"` // that is live; zero: none
+	AppliedAt   *time.Time      `json:"applied_at"`
+	AppliedBy   string          `json:"applied_by,omitempty"`
+	Changes     []config.Change `json:"changes"`
+	Others      []Other         `json:"others,omitempty"` // of a plan
+}
+
+// An Other is an endpoint of another environment, with the references of its secrets.
+type Other struct {
+	Tenant      string   `json:"tenant"`
+	Environment string   `json:"environment"`
+	Endpoint    string   `json:"endpoint"`
+	Secrets     []string `json:"secrets"`
 }
 
 // Content is what [Control.Reveal] shows.

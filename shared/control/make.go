@@ -9,6 +9,7 @@ import (
 	"engang/shared/config"
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/recipe"
 )
 
 // times are null where nothing happened.
@@ -133,13 +134,35 @@ func endpointOf(e config.Endpoint, p config.Pointer) Endpoint {
 	out := Endpoint{
 		Kind: "endpoint", Name: e.Name, Version: p.Endpoints[e.Name], Tenant: e.Scope.Tenant, Environment: e.Scope.Environment,
 		Provider: e.Provider, PublicURL: e.PublicURL, Source: e.Source, Secrets: []string{}, Events: map[string]EventRule{},
+		Type: e.Type, Legacy: e.Legacy, HMAC: e.HMAC, MaxBody: e.MaxBody,
+	}
+	if e.TypeAt != nil {
+		out.TypeAt = e.TypeAt.String()
 	}
 	for _, ref := range e.Secrets {
 		out.Secrets = append(out.Secrets, string(ref))
 	}
 	for name, rule := range e.Events {
 		live, _ := p.Refs(rule.Recipes)
-		out.Events[name] = EventRule{Ignore: rule.Ignore, Recipes: refs(live)}
+		doc := EventRule{Ignore: rule.Ignore, Recipes: refs(live)}
+		if rule.Object != nil {
+			doc.ObjectKind, doc.ObjectID = rule.Object.Kind, rule.Object.ID.String()
+		}
+		if rule.Version != nil {
+			doc.Version = rule.Version.String()
+		}
+		out.Events[name] = doc
+	}
+	return out
+}
+
+func configOf(l config.Live) Config {
+	out := Config{
+		Kind: "config", Tenant: l.Set.Scope.Tenant, Environment: l.Set.Scope.Environment, Revision: l.Revision, AppliedAt: at(l.At), AppliedBy: l.By,
+		Common: Common{Version: l.Pointer.Common, Common: l.Set.Common}, Endpoints: []Endpoint{}, Recipes: slices.Concat([]recipe.Recipe{}, l.Set.Recipes),
+	}
+	for _, e := range l.Set.Endpoints {
+		out.Endpoints = append(out.Endpoints, endpointOf(e, l.Pointer))
 	}
 	return out
 }

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"engang/shared/config"
 )
 
 // ContentType is the media type of a problem document.
@@ -24,6 +26,8 @@ type Problem struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail,omitempty"`
 	Instance string `json:"instance,omitempty"` // a URN with the reference under which the log has more
+
+	Faults config.Faults `json:"faults,omitempty"` // with status 422: why a configuration is refused
 
 	Allow      []string      `json:"-"` // with status 405: what is allowed
 	RetryAfter time.Duration `json:"-"` // with status 503: when to come again

@@ -50,6 +50,9 @@ var known = []struct {
 	{&operation.RefusedError{}, 409, "Refused by its state"},
 	{inbox.ErrStale, 409, "Refused by its state"},
 	{config.ErrChanged, 409, "Refused by its state"},
+	{config.ErrMoved, 409, "Refused by its state"},
+	{config.ErrRefused, 422, "Configuration refused"},
+	{config.Faults{{At: "/recipes/a", Reason: "r", Remedy: "d"}}, 422, "Configuration refused"},
 }
 
 func TestEveryKnownErrorHasItsAnswer(t *testing.T) {
@@ -140,6 +143,10 @@ func TestErrorsThatKnowMore(t *testing.T) {
 	state := problem.Of(&operation.RefusedError{Stored: operation.Operation{State: operation.Completed}}, "")
 	if state.Status != 409 || !strings.HasPrefix(state.Detail, "The operation is completed, ") {
 		t.Errorf("%d, %s", state.Status, state.Detail)
+	}
+	faults := config.Faults{{At: "/recipes/a", Reason: "r", Remedy: "d", Needs: "x"}}
+	if p := problem.Of(fmt.Errorf("apply: %w", faults), ""); !strings.Contains(string(p.JSON()), `"faults":[{"at":"/recipes/a","reason":"r","remedy":"d"}]`) {
+		t.Errorf("%s", p.JSON())
 	}
 	// What one error added must not stay for the next.
 	if p := problem.Of(problem.ErrMethod, ""); p.Allow != nil {

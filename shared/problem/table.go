@@ -63,6 +63,10 @@ var (
 		Type: "urn:engang:problem:refused-by-state", Title: "Refused by its state", Status: http.StatusConflict,
 		Detail: "It has changed since it was looked at, or does not stand as this act needs it, and nothing was done. Look at it again before deciding.",
 	}
+	refusedConfig = Problem{
+		Type: "urn:engang:problem:refused-configuration", Title: "Configuration refused", Status: http.StatusUnprocessableEntity,
+		Detail: "The configuration is refused for the reasons given, and nothing of it was applied. Correct all of them and apply it again.",
+	}
 	internal = Problem{
 		Type: "urn:engang:problem:internal", Title: "Internal error", Status: http.StatusInternalServerError,
 		Detail: "Internal error: nothing was acknowledged.",
@@ -101,6 +105,7 @@ var table = []row{
 	{target: webhook.ErrMalformed, problem: malformed},
 	{target: object.ErrNoID, problem: query},
 
+	{target: config.ErrRefused, problem: refusedConfig, fill: reasons},
 	{target: operation.ErrRefused, problem: refused, fill: standing},
 	{target: inbox.ErrStale, problem: refused},
 	{target: config.ErrChanged, problem: refused},
@@ -148,3 +153,5 @@ func standing(p *Problem, err error) {
 		p.Detail = fmt.Sprintf("The operation is %s, this act needs it otherwise, and nothing was done. Look at it again before deciding.", e.Stored.State)
 	}
 }
+
+func reasons(p *Problem, err error) { p.Faults, _ = errors.AsType[config.Faults](err) }

@@ -78,6 +78,8 @@ func everything(t *testing.T, f flow) {
 	f.api(t, http.MethodGet, "/api/operations", "")
 	f.api(t, http.MethodGet, "/api/show?id=contact:c_1", "")
 	f.api(t, http.MethodGet, "/api/endpoints?name=crm", "")
+	f.api(t, http.MethodGet, "/api/config", "")
+	f.apply(t)
 
 	f.faults(t, "model:refusal")
 	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_3", 1), "msg_3", "accepted")
@@ -136,6 +138,18 @@ func (f flow) deliver(t *testing.T, endpoint, body, id, want string) (event stri
 func (f flow) api(t *testing.T, method, path, body string) {
 	t.Helper()
 	f.send(t, method, path, http.Header{"Content-Type": {"application/json"}}, []byte(body))
+}
+
+// apply keeps deliveries a day longer.
+func (f flow) apply(t *testing.T) {
+	t.Helper()
+	set := f.sys.Config()
+	set.Common.EventDays++
+	raw, err := json.Marshal(map[string]any{"set": set, "revision": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.api(t, http.MethodPut, "/api/config", string(raw))
 }
 
 func (f flow) send(t *testing.T, method, path string, header http.Header, body []byte) []byte {

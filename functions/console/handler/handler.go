@@ -1,5 +1,5 @@
 // Package handler is the console function without its process: it turns an event of API Gateway into a
-// look at what is stored, and the answer into JSON.
+// look at what is stored or into an act, and the answer into JSON.
 //
 // The API is read by the operator program and by scripts:
 //
@@ -9,8 +9,12 @@
 //	GET  /api/show          ?id since, or ?endpoint event_id
 //	GET  /api/endpoints     ?name
 //	POST /api/reveal        {"id","reason"}: shows content, and is recorded
+//	GET  /api/config        what is live, by version
+//	POST /api/plan          {"set","allow_model_change"}: what applying would change
+//	PUT  /api/config        {"set","allow_model_change","revision"}: applies over that revision, and is recorded
 //
-// Each takes tenant and environment where a stack has more than one. Errors are RFC 9457 documents.
+// Each takes tenant and environment where a stack has more than one; a set says them itself. Errors are
+// RFC 9457 documents.
 package handler
 
 import (
@@ -27,13 +31,17 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"engang/shared/control"
+	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/problem"
 )
 
-// MaxCall is the largest body that a call may have.
-const MaxCall = 64 << 10
+// The largest body that a call may have, and one with a configuration in it.
+const (
+	MaxCall   = 64 << 10
+	MaxConfig = 4 << 20
+)
 
 // desk is the use case.
 type desk interface {
@@ -44,6 +52,10 @@ type desk interface {
 	Find(ctx context.Context, scope object.Scope, endpoint, eventID string, since time.Time) (control.Any, error)
 	Endpoint(ctx context.Context, name string) (control.Endpoint, error)
 	Reveal(ctx context.Context, scope object.Scope, l control.Look) (control.Content, error)
+	ScopeOf(ctx context.Context, id inbox.EventID) (object.Scope, error)
+	Config(ctx context.Context, scope object.Scope) (control.Config, error)
+	Plan(ctx context.Context, p control.Proposal) (control.Application, error)
+	Apply(ctx context.Context, p control.Proposal) (control.Application, error)
 }
 
 // A Handler answers the HTTP events of the console function. It is safe for concurrent use.
@@ -128,7 +140,7 @@ func read(e events.APIGatewayV2HTTPRequest) (call, error) {
 	if c.query, err = url.ParseQuery(e.RawQueryString); err != nil {
 		return c, fmt.Errorf("read query: %w", problem.ErrMalformed)
 	}
-	if c.body, err = body(e); err != nil {
+	if c.body, err = body(e, c.path); err != nil {
 		return c, err
 	}
 	return c, nil

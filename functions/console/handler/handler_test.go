@@ -70,12 +70,34 @@ func (d *desk) Reveal(_ context.Context, s object.Scope, l control.Look) (contro
 	return control.Content{ID: l.ID}, d.note("reveal %s %+v", s, l)
 }
 
+func (d *desk) ScopeOf(_ context.Context, id inbox.EventID) (object.Scope, error) {
+	return object.Scope{Tenant: "of", Environment: string(id)}, d.err
+}
+
+func (d *desk) Config(_ context.Context, s object.Scope) (control.Config, error) {
+	return control.Config{Kind: "config"}, d.note("config %s", s)
+}
+
+func (d *desk) Plan(_ context.Context, p control.Proposal) (control.Application, error) {
+	return control.Application{Kind: "plan"}, d.note("plan %s %d %v %v %s", p.Set.Scope, len(p.Set.Endpoints), p.AllowModelChange, p.Seen, p.By)
+}
+
+func (d *desk) Apply(_ context.Context, p control.Proposal) (control.Application, error) {
+	return control.Application{Kind: "applied"}, d.note("apply %s %d %v %v %s", p.Set.Scope, len(p.Set.Endpoints), p.AllowModelChange, p.Seen, p.By)
+}
+
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
 	return t.Format(time.RFC3339)
 }
+
+const (
+	aSet     = `"set":{"scope":{"tenant":"shop","environment":"test"},"common":{"event_days":30},"endpoints":[{"name":"a"}],"recipes":[]}`
+	small    = "{" + aSet + "}"
+	applying = "{" + aSet + `,"allow_model_change":true,"revision":7}`
+)
 
 func request(method, path, query, body string) events.APIGatewayV2HTTPRequest {
 	e := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body}
@@ -105,6 +127,12 @@ func TestCallsReachTheUseCaseAsTheyAreMeant(t *testing.T) {
 		{"GET", "/api/endpoints", "name=woo-shop", "", "endpoint woo-shop"},
 		{"POST", "/api/reveal", "", `{"id":"evt_1","reason":"why"}`, "reveal shop/test {ID:evt_1 By:arn:ann Reason:why}"},
 		{"GET", "/api/version", "", "", ""},
+		{"GET", "/api/show", "id=evt_aaaaaaaaaaaaaaaa", "", "show of/evt_aaaaaaaaaaaaaaaa evt_aaaaaaaaaaaaaaaa -"},
+		{"GET", "/api/show", "id=evt_aaaaaaaaaaaaaaaa&tenant=a&environment=b", "", "show a/b evt_aaaaaaaaaaaaaaaa -"},
+		{"GET", "/api/config", "", "", "config shop/test"},
+		{"GET", "/api/config", "tenant=a&environment=b", "", "config a/b"},
+		{"POST", "/api/plan", "", small, "plan shop/test 1 false 0 arn:ann"},
+		{"PUT", "/api/config", "tenant=shop&environment=test", applying, "apply shop/test 1 true 7 arn:ann"},
 	} {
 		d := &desk{}
 		out, _ := answer(t, d, request(c.method, c.path, c.query, c.body))
@@ -145,6 +173,16 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"several tenants", "GET", "/api/events", "", "", control.ErrScope, 400, "tenant and environment"},
 		{"no reason", "POST", "/api/reveal", "", "{}", control.ErrReason, 400, "reason"},
 		{"no such event", "GET", "/api/show", "id=x", "", inbox.ErrNotFound, 404, "not-found"},
+		{"no such event, in whatever tenant", "GET", "/api/show", "id=evt_aaaaaaaaaaaaaaaa", "", inbox.ErrNotFound, 404, "not-found"},
+		{"a plan that is no JSON", "POST", "/api/plan", "", "set=1", nil, 400, "malformed"},
+		{"a set with a key that is not known", "POST", "/api/plan", "", `{"set":{"endpoints":[{"name":"a","colour":"red"}]}}`, nil, 400, "of different versions"},
+		{"a plan over a revision", "POST", "/api/plan", "", applying, nil, 400, "revision"},
+		{"an apply over nothing", "PUT", "/api/config", "", small, nil, 400, "revision"},
+		{"another tenant than the set's", "POST", "/api/plan", "tenant=other&environment=test", small, nil, 400, "tenant and environment"},
+		{"another method", "DELETE", "/api/config", "", "", nil, 405, "method-not-allowed"},
+		{"a set too long", "PUT", "/api/config", "", strings.Repeat(" ", handler.MaxConfig+1), nil, 413, "too-large"},
+		{"a set that is refused", "POST", "/api/plan", "", small, config.Faults{{At: "/recipes/a", Reason: "r", Remedy: "d"}}, 422, `"faults":[{"at":"/recipes/a"`},
+		{"somebody was faster", "PUT", "/api/config", "", applying, config.ErrMoved, 409, "refused-by-state"},
 		{"content that is gone", "POST", "/api/reveal", "", "{}", control.ErrGone, 404, "not-found"},
 		{"no such endpoint", "GET", "/api/endpoints", "name=x", "", config.ErrUnknown, 404, "not-configured"},
 		{"the store is down", "GET", "/api/show", "id=x", "", fmt.Errorf("%w: dial", problem.ErrUnavailable), 503, "unavailable"},
@@ -198,7 +236,7 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	t.Setenv("TABLE_NAME", "t")
 	t.Setenv("BODIES_BUCKET", "b")
 	got, err := handler.SettingsFromEnv()
-	want := handler.Settings{Table: "t", Bodies: "b", Version: "dev", Level: slog.LevelWarn, ConfigTTL: 5 * time.Second}
+	want := handler.Settings{Table: "t", Bodies: "b", Version: "dev", Level: slog.LevelWarn}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}

@@ -16,22 +16,20 @@ import (
 
 // Settings is all that the function is told by its environment.
 type Settings struct {
-	Table     string
-	Bodies    string // bucket
-	Version   string // what was deployed
-	Level     slog.Level
-	ConfigTTL time.Duration // how long applied configuration is believed
+	Table   string
+	Bodies  string // bucket
+	Version string // what was deployed
+	Level   slog.Level
 }
 
 // SettingsFromEnv reads the settings, and reports all faults at once.
 func SettingsFromEnv() (Settings, error) {
 	r := settings.FromEnv()
 	s := Settings{
-		Table:     r.Text("TABLE_NAME"),
-		Bodies:    r.Text("BODIES_BUCKET"),
-		Version:   r.TextOr("VERSION", "dev"),
-		Level:     r.Level("LOG_LEVEL"),
-		ConfigTTL: 5 * time.Second, // as in the other functions
+		Table:   r.Text("TABLE_NAME"),
+		Bodies:  r.Text("BODIES_BUCKET"),
+		Version: r.TextOr("VERSION", "dev"),
+		Level:   r.Level("LOG_LEVEL"),
 	}
 	return s, r.Err()
 }
@@ -41,7 +39,8 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table := dynamo.Open(cfg, s.Table)
 	return Over(control.New(control.Deps{
 		Store:     store{table},
-		Endpoints: endpoints{config.NewCache(table, s.ConfigTTL, time.Now)},
+		Endpoints: endpoints{config.NewCache(table, 0, time.Now)}, // who has just applied looks at once
+		Configs:   configs{table},
 		Bodies:    bucket{bodies.Open(cfg, s.Bodies)},
 		Now:       time.Now,
 		NewID:     rand.Text,

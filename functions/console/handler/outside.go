@@ -16,9 +16,10 @@ import (
 	"engang/shared/problem"
 )
 
-// reached says that something outside could not be had, unless it answered that there is no such thing.
+// reached says that something outside could not be had, unless it answered that there is no such thing, or
+// another one.
 func reached(err error) error {
-	if err == nil || errors.Is(err, inbox.ErrNotFound) || errors.Is(err, config.ErrUnknown) {
+	if err == nil || errors.Is(err, inbox.ErrNotFound) || errors.Is(err, config.ErrUnknown) || errors.Is(err, config.ErrChanged) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", problem.ErrUnavailable, err)
@@ -67,6 +68,42 @@ func (e endpoints) Endpoint(ctx context.Context, name string) (config.Endpoint, 
 func (e endpoints) Common(ctx context.Context, scope object.Scope) (config.Common, error) {
 	common, err := e.cache.Common(ctx, scope)
 	return common, reached(err)
+}
+
+// configs is where configuration is kept, as the use case sees it.
+type configs struct{ table *dynamo.Table }
+
+// Address reads whose an address is.
+func (c configs) Address(ctx context.Context, name string) (object.Scope, error) {
+	scope, err := c.table.Address(ctx, name)
+	return scope, reached(err)
+}
+
+// Pointer reads which versions are live.
+func (c configs) Pointer(ctx context.Context, scope object.Scope) (config.Pointer, error) {
+	p, err := c.table.Pointer(ctx, scope)
+	return p, reached(err)
+}
+
+// Version reads one version of a part.
+func (c configs) Version(ctx context.Context, scope object.Scope, kind, name string, version int) ([]byte, error) {
+	raw, err := c.table.Version(ctx, scope, kind, name, version)
+	return raw, reached(err)
+}
+
+// ClaimAddress gives an address to a tenant and environment, for good.
+func (c configs) ClaimAddress(ctx context.Context, name string, scope object.Scope) error {
+	return reached(c.table.ClaimAddress(ctx, name, scope))
+}
+
+// PutVersion stores one version of a part.
+func (c configs) PutVersion(ctx context.Context, v config.Version) error {
+	return reached(c.table.PutVersion(ctx, v))
+}
+
+// MovePointer makes other versions live.
+func (c configs) MovePointer(ctx context.Context, scope object.Scope, seenRevision int, p config.Pointer, writeID string) error {
+	return reached(c.table.MovePointer(ctx, scope, seenRevision, p, writeID))
 }
 
 // bucket is where big bodies are, as the use case sees it.

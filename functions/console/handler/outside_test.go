@@ -33,6 +33,27 @@ func TestAStoreThatCannotBeHadIs503(t *testing.T) {
 	}
 }
 
+// A configuration is neither shown nor planned nor applied past a store that cannot be had.
+func TestAConfigurationWaitsForTheStore(t *testing.T) {
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"no"}`)
+	}))
+	defer down.Close()
+	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
+	h := handler.New(handler.Settings{Table: "t", Bodies: "b"}, cfg, slog.New(slog.DiscardHandler))
+	const empty = `{"set":{"scope":{"tenant":"shop","environment":"test"},"common":{"event_days":30,"result_days":400,"providers":{}},"endpoints":[],"recipes":[]}`
+	for _, e := range []struct{ method, path, body string }{
+		{http.MethodGet, "/api/config", ""}, {http.MethodPost, "/api/plan", empty + "}"}, {http.MethodPut, "/api/config", empty + `,"revision":0}`},
+	} {
+		query := "tenant=shop&environment=test"
+		out, err := h.Handle(t.Context(), request(e.method, e.path, query, e.body))
+		if err != nil || out.StatusCode != http.StatusServiceUnavailable || out.Headers["Retry-After"] == "" {
+			t.Errorf("%s %s: %d %s, %v", e.method, e.path, out.StatusCode, out.Body, err)
+		}
+	}
+}
+
 func splitQuery(path string) (string, string) {
 	for i := range path {
 		if path[i] == '?' {

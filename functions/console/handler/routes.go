@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"engang/shared/control"
+	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/problem"
 )
@@ -23,29 +25,30 @@ type Version struct {
 	You     string `json:"you"` // the caller's identity
 }
 
-type route struct {
-	method string
-	serve  func(*Handler, context.Context, call) (any, error)
-}
+type serve func(*Handler, context.Context, call) (any, error)
 
-var routes = map[string]route{
-	"version":    {http.MethodGet, (*Handler).serveVersion},
-	"events":     {http.MethodGet, (*Handler).events},
-	"operations": {http.MethodGet, (*Handler).operations},
-	"show":       {http.MethodGet, (*Handler).show},
-	"endpoints":  {http.MethodGet, (*Handler).endpoint},
-	"reveal":     {http.MethodPost, (*Handler).reveal},
+// routes say by address and method who answers.
+var routes = map[string]map[string]serve{
+	"version":    {http.MethodGet: (*Handler).serveVersion},
+	"events":     {http.MethodGet: (*Handler).events},
+	"operations": {http.MethodGet: (*Handler).operations},
+	"show":       {http.MethodGet: (*Handler).show},
+	"endpoints":  {http.MethodGet: (*Handler).endpoint},
+	"reveal":     {http.MethodPost: (*Handler).reveal},
+	"config":     {http.MethodGet: (*Handler).config, http.MethodPut: (*Handler).apply},
+	"plan":       {http.MethodPost: (*Handler).plan},
 }
 
 func (h *Handler) route(ctx context.Context, c call) (any, error) {
-	r, ok := routes[c.path]
-	switch {
-	case !ok:
+	methods, ok := routes[c.path]
+	if !ok {
 		return nil, problem.ErrRoute
-	case c.method != r.method:
-		return nil, &problem.MethodError{Allow: []string{r.method}}
 	}
-	return r.serve(h, ctx, c)
+	answer, ok := methods[c.method]
+	if !ok {
+		return nil, &problem.MethodError{Allow: slices.Sorted(maps.Keys(methods))}
+	}
+	return answer(h, ctx, c)
 }
 
 func (h *Handler) serveVersion(_ context.Context, c call) (any, error) {
@@ -87,6 +90,14 @@ func (h *Handler) operations(ctx context.Context, c call) (any, error) {
 func (h *Handler) show(ctx context.Context, c call) (any, error) {
 	if err := known(c, "tenant", "environment", "since", "id", "endpoint", "event_id"); err != nil {
 		return nil, err
+	}
+	if id := inbox.EventID(c.query.Get("id")); inbox.IsEventID(string(id)) && named(c) == (object.Scope{}) {
+		scope, err := h.desk.ScopeOf(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		c.query.Set("tenant", scope.Tenant)
+		c.query.Set("environment", scope.Environment)
 	}
 	scope, span, err := h.place(ctx, c)
 	if err != nil {
@@ -162,7 +173,7 @@ func (h *Handler) place(ctx context.Context, c call) (object.Scope, control.Span
 	return scope, span, err
 }
 
-func body(e events.APIGatewayV2HTTPRequest) ([]byte, error) {
+func body(e events.APIGatewayV2HTTPRequest, path string) ([]byte, error) {
 	raw := []byte(e.Body)
 	if e.IsBase64Encoded {
 		var err error
@@ -170,7 +181,11 @@ func body(e events.APIGatewayV2HTTPRequest) ([]byte, error) {
 			return nil, fmt.Errorf("decode base64 of the gateway: %w", problem.ErrMalformed)
 		}
 	}
-	if len(raw) > MaxCall {
+	limit := MaxCall
+	if path == "config" || path == "plan" {
+		limit = MaxConfig
+	}
+	if len(raw) > limit {
 		return nil, problem.ErrTooLarge
 	}
 	return raw, nil
