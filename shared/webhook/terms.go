@@ -45,23 +45,50 @@ var published = []string{
 	"0123456789abcdef",
 }
 
+// A SecretError says why a secret is not fit to be configured, and never repeats it.
+type SecretError struct {
+	Provider string
+	Reason   string // "it has white space at an end"
+	Form     string // how a secret of the provider looks; empty: any text
+	Public   bool   // it is fit but for everybody knowing it: a test endpoint may take it
+}
+
+// Error names provider, reason and form.
+func (e *SecretError) Error() string {
+	reason, kind := e.Reason, ErrSecret
+	if e.Form != "" {
+		reason += "; it looks like " + e.Form
+	}
+	if e.Public {
+		kind = errPublic
+	}
+	return fmt.Sprintf("check %s secret: %s: %v", e.Provider, reason, kind)
+}
+
+// Unwrap makes errors.Is true for [ErrSecret], and of a published one for [ErrPublicSecret].
+func (e *SecretError) Unwrap() error {
+	if e.Public {
+		return errPublic
+	}
+	return ErrSecret
+}
+
 // CheckSecret tells whether a secret is fit to be configured. It demands more than [Scheme.Verify]:
 // a minimum length, no white space at the ends, not another kind of secret, not one that the sender has
-// published. Its error says what is wrong and how a secret looks, never the secret, and wraps
-// [ErrSecret]; for a published one also [ErrPublicSecret], so that a test endpoint may take it.
+// published. Its error is a [*SecretError]: it says what is wrong and how a secret looks, never the
+// secret, and wraps [ErrSecret]; for a published one also [ErrPublicSecret], so that a test endpoint may
+// take it.
 func (s Scheme) CheckSecret(secret secrets.Value) error {
 	text := string(secret.Reveal())
-	reason, kind := s.refusal(text), ErrSecret
-	if reason == "" && s.published(text) {
-		reason, kind = "it is published", errPublic
+	reason := s.refusal(text)
+	public := reason == "" && s.published(text)
+	if public {
+		reason = "it is published"
 	}
 	if reason == "" {
 		return nil
 	}
-	if s.terms.form != "" {
-		reason += "; it looks like " + s.terms.form
-	}
-	return fmt.Errorf("check %s secret: %s: %w", s.name, reason, kind)
+	return &SecretError{Provider: s.name, Reason: reason, Form: s.terms.form, Public: public}
 }
 
 var errPublic = fmt.Errorf("%w: %w", ErrPublicSecret, ErrSecret)
