@@ -29,16 +29,26 @@ func (s *System) startServer(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the front: %w", err)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/local/faults", s.serveFaults)
-	mux.HandleFunc("/local/aws", s.serveAWS)
-	mux.HandleFunc("PUT /api/config", s.serveApply)
-	mux.Handle("/", s.gateway)
-	s.server = &http.Server{Handler: mux, MaxHeaderBytes: 1 << 16, ReadHeaderTimeout: 10 * time.Second} // above the gateway's own limit, which it checks itself
+	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), MaxHeaderBytes: 1 << 16, ReadHeaderTimeout: 10 * time.Second} // above the gateway's own limit, which it checks itself
 	s.url = "http://" + listener.Addr().String()
 	go s.server.Serve(listener)
 	s.closers = append(s.closers, s.server.Shutdown)
 	return nil
+}
+
+// serve is the gateway, but for what only the local system has. It compares paths as they were sent: a
+// multiplexer of net/http redirects those that are not clean, and the gateway redirects nothing.
+func (s *System) serve(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/local/faults":
+		s.serveFaults(w, r)
+	case r.URL.Path == "/local/aws":
+		s.serveAWS(w, r)
+	case r.URL.Path == "/api/config" && r.Method == http.MethodPut:
+		s.serveApply(w, r)
+	default:
+		s.gateway.ServeHTTP(w, r)
+	}
 }
 
 // serveApply passes a call on that may make another configuration live, which then is so at once: deployed

@@ -282,6 +282,27 @@ func TestTheFrontThrottlesAsTheTemplateSays(t *testing.T) {
 	}
 }
 
+// A sender that is redirected loses its event: no address is, also none that is not clean.
+func TestTheFrontNeverRedirects(t *testing.T) {
+	t.Parallel()
+	s := start(t, local.Options{Manual: true})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, path := range []string{"//hooks/woo-shop", "/hooks//woo-shop", "/hooks/./woo-shop", "/hooks/x/../woo-shop", "/hooks/woo-shop/", "/local/faults/", "/local//faults"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, answer.StatusCode)
+		}
+	}
+}
+
 func TestAFunctionIsInvokedPastTheFront(t *testing.T) {
 	t.Parallel()
 	s := start(t, local.Options{Manual: true})
