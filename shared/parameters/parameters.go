@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+	"github.com/aws/smithy-go"
 
 	"engang/shared/secrets"
 	"engang/shared/telemetry"
@@ -52,15 +53,35 @@ func (s *Store) Parameters(ctx context.Context, paths []string) (map[string]secr
 	return found, nil
 }
 
+// ErrExists says that a secret stands where only a new one was to be put.
+var ErrExists = errors.New("a secret stands there")
+
 // Put stores a secret encrypted, in place of what was there. It is the operator's act: no function has
-// the right to it.
+// the right to it. Its error has the store's code for a refusal and not its words, which may repeat the
+// value.
 func (s *Store) Put(ctx context.Context, path string, value secrets.Value) error {
+	return s.put(ctx, path, value, true)
+}
+
+// PutNew does the same where nothing stands yet, and otherwise changes nothing and returns an error that
+// wraps [ErrExists]: of two operators at once one is refused. After a lost answer what stands may be ours.
+func (s *Store) PutNew(ctx context.Context, path string, value secrets.Value) error {
+	return s.put(ctx, path, value, false)
+}
+
+func (s *Store) put(ctx context.Context, path string, value secrets.Value, replace bool) error {
 	_, err := s.client.PutParameter(telemetry.WithCall(ctx, "write secret"), &ssm.PutParameterInput{
 		Name:      aws.String(s.name(path)),
 		Value:     aws.String(string(value.Reveal())),
 		Type:      types.ParameterTypeSecureString,
-		Overwrite: aws.Bool(true),
+		Overwrite: aws.Bool(replace),
 	})
+	if refused, ok := errors.AsType[smithy.APIError](err); ok {
+		err = &smithy.GenericAPIError{Code: refused.ErrorCode(), Message: "refused by the parameter store", Fault: refused.ErrorFault()}
+		if refused.ErrorCode() == (&types.ParameterAlreadyExists{}).ErrorCode() {
+			err = ErrExists
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("put parameter %s: %w", path, err)
 	}

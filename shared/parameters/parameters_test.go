@@ -1,12 +1,17 @@
 package parameters_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go"
 	"github.com/sivchari/kumo"
 
 	"engang/shared/parameters"
@@ -89,6 +94,37 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	}
 	if was, err := s.Remove(t.Context(), "hooks/a/1"); err == nil || was {
 		t.Errorf("Remove = %v, %v", was, err)
+	}
+}
+
+func TestOfTwoAtOnceOneIsRefused(t *testing.T) {
+	s := parameters.Open(engine(t), "/engang/"+t.Name())
+	if err := s.PutNew(t.Context(), "hooks/a/1", secrets.NewValue("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutNew(t.Context(), "hooks/a/1", secrets.NewValue("hush")); !errors.Is(err, parameters.ErrExists) || strings.Contains(err.Error(), "hush") {
+		t.Errorf("PutNew = %v", err)
+	}
+	if got, err := s.Parameters(t.Context(), []string{"hooks/a/1"}); err != nil || string(got["hooks/a/1"].Reveal()) != "first" {
+		t.Errorf("the first is gone: %v", err)
+	}
+}
+
+// The store repeats a value that it does not like, in what it says about it.
+func TestARefusalDoesNotRepeatTheSecret(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"__type":"ValidationException","message":"Value 'hush' at 'value' failed to satisfy constraint"}`)
+	}))
+	defer server.Close()
+	s := parameters.Open(aws.Config{Region: "eu-north-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}, "/engang/none")
+	err := s.Put(t.Context(), "hooks/a/1", secrets.NewValue("hush"))
+	if err == nil || strings.Contains(err.Error(), "hush") || !strings.Contains(err.Error(), "ValidationException") {
+		t.Errorf("Put = %v", err)
+	}
+	if _, ok := errors.AsType[smithy.APIError](err); !ok {
+		t.Errorf("the caller cannot tell why: %v", err)
 	}
 }
 

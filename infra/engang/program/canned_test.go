@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,14 +13,22 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"engang/infra/engang/client"
 	"engang/infra/engang/program"
+	"engang/infra/local"
 	"engang/shared/control"
 	"engang/shared/operation"
+	"engang/shared/parameters"
+	"engang/shared/secrets"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
+	"github.com/sivchari/kumo"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -85,10 +94,33 @@ func serveCanned(t *testing.T) *canned {
 		"/api/endpoints":  control.Endpoint{Kind: "endpoint", Name: "woo-shop", Provider: "woocommerce", Secrets: []string{"ssm:hooks/woo-shop/1"}},
 		"/api/reveal":     control.Content{Kind: "body", ID: "evt_aaaaaaaaaaaaaaaa", Bytes: 10, Body: []byte(`{"id":794}`)},
 	}}
+	c.answer["/local/aws"] = cannedEngine(t)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	c.url = server.URL
 	return c
+}
+
+var engine = sync.OnceValue(kumo.NewServer)
+
+var engines atomic.Int64
+
+// cannedEngine is a parameter store of its own, in which the secrets of woo-shop and crm stand.
+func cannedEngine(t *testing.T) client.Engine {
+	t.Helper()
+	at := client.Engine{Endpoint: engine().URL, Region: "us-east-1", SecretPath: fmt.Sprintf("/engang/canned-%d", engines.Add(1))}
+	store := vault(at)
+	for provider, path := range map[string]string{"woocommerce": "hooks/woo-shop/1", "standard-webhooks": "hooks/crm/1"} {
+		if err := store.Put(t.Context(), path, secrets.NewValue(local.Secret(provider, secrets.Ref("ssm:"+path)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return at
+}
+
+// vault is the parameter store of an engine.
+func vault(at client.Engine) *parameters.Store {
+	return parameters.Open(aws.Config{Region: at.Region, BaseEndpoint: &at.Endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}, at.SecretPath)
 }
 
 func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -101,12 +133,14 @@ func (c *canned) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		json.NewEncoder(w).Encode(map[string]string{"status": "accepted", "event": "evt_aaaaaaaaaaaaaaaa"})
 		return
 	}
-	switch doc := c.answer[r.URL.Path].(type) {
+	answer := c.answer[r.URL.Path]
+	if ask, ok := answer.(func() any); ok {
+		answer = ask()
+	}
+	switch doc := answer.(type) {
 	case refusal:
 		w.WriteHeader(doc.status)
 		w.Write([]byte(doc.body))
-	case func() any:
-		json.NewEncoder(w).Encode(doc())
 	default:
 		json.NewEncoder(w).Encode(doc)
 	}

@@ -56,6 +56,24 @@ func confirm() func(string) bool {
 	}
 }
 
+// hide stops the terminal from showing what is typed.
+func hide() func() (func(), error) {
+	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	stty := func(mode string) error {
+		cmd := exec.Command("stty", mode)
+		cmd.Stdin = os.Stdin
+		return cmd.Run()
+	}
+	return func() (func(), error) {
+		if err := stty("-echo"); err != nil {
+			return nil, fmt.Errorf("hide input: %w", err)
+		}
+		return func() { _ = stty("echo") }, nil
+	}
+}
+
 // again starts this program in its own place, with more environment. Where a process cannot be replaced,
 // it runs as a child, and the exit code is the child's.
 func again(environment []string) error {

@@ -20,6 +20,7 @@ import (
 // An Env is what the program runs in.
 type Env struct {
 	Args    []string // without the program's own name
+	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Getenv  func(string) string
@@ -29,6 +30,10 @@ type Env struct {
 	Version string
 	Confirm func(question string) bool // asks on a terminal; nil where there is none
 
+	// Hide keeps what is typed from being shown, until show is called; nil where nothing is typed, since
+	// standard input is no terminal.
+	Hide func() (show func(), err error)
+
 	// Again starts this program once more in its place, with more environment; it returns only to say
 	// why it could not.
 	Again func(environment []string) error
@@ -37,9 +42,9 @@ type Env struct {
 // process is the environment of this process.
 func process() Env {
 	return Env{
-		Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
 		HTTP:    &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: transport()},
-		Command: started(os.Args[0]), Version: built(), Confirm: confirm(), Again: again,
+		Command: started(os.Args[0]), Version: built(), Confirm: confirm(), Hide: hide(), Again: again,
 	}
 }
 
@@ -108,7 +113,8 @@ func (p *program) root() *cobra.Command {
 	f.StringVar(&p.as, "as", "", "who you are, on a local target (default: the user of this machine)")
 	f.BoolVar(&p.yes, "yes", false, "do not ask before writing to a stack")
 	f.DurationVar(&p.timeout, "timeout", 30*time.Second, "longest wait for one answer")
-	root.AddCommand(p.localCommand(), p.sendCommand(), p.eventsCommand(), p.operationsCommand(), p.showCommand(), p.versionCommand())
+	root.AddCommand(p.localCommand(), p.sendCommand(), p.eventsCommand(), p.operationsCommand(), p.showCommand(), p.versionCommand(),
+		p.secretCommand())
 	return root
 }
 

@@ -1,12 +1,14 @@
 package program_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,13 +242,12 @@ func TestRawBytesAreWrittenAsTheyWere(t *testing.T) {
 // Each flag of --help is in an example, and each example is a command that runs.
 func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("body.json", []byte(`{"id":1}`), 0o600); err != nil {
-		t.Fatal(err)
+	for name, content := range map[string]string{"body.json": `{"id":1}`, "secret.txt": "local-woo-secret\n", "new-secret.txt": secondSecret, "key.txt": "sk-" + firstSecret} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile("secret.txt", []byte("local-woo-secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version"} {
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")
 		examples, flags, _ := strings.Cut(after, "Flags:\n")
@@ -281,9 +282,23 @@ func example(t *testing.T, args []string) {
 			api.answer["/api/show"] = settledEvent()
 		}
 	}
+	if len(args) > 2 && args[0] == "secret" && args[1] == "retire" {
+		api.names(both)
+		if code, _, stderr := given(t, secondSecret, "secret", "rotate", "woo-shop", "--overlap", "0s", "--target", api.url); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	var input []byte
+	if at := slices.Index(args, "<"); at > 0 {
+		var err error
+		if input, err = os.ReadFile(args[at+1]); err != nil {
+			t.Fatal(err)
+		}
+		args = args[:at]
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	code, _, stderr := run(t, ctx, append(args, "--target", api.url)...)
+	code, _, stderr := runIn(ctx, func(e *program.Env) { e.Args, e.Stdin = append(args, "--target", api.url), bytes.NewReader(input) })
 	if code != 0 {
 		t.Errorf("engang %s: exit %d %s", strings.Join(args, " "), code, stderr)
 	}

@@ -18,9 +18,7 @@ import (
 	"engang/infra/engang/client"
 	"engang/infra/engang/delivery"
 	"engang/infra/engang/text"
-	"engang/infra/local"
 	"engang/shared/control"
-	"engang/shared/parameters"
 	"engang/shared/secrets"
 	"engang/shared/webhook"
 )
@@ -138,7 +136,7 @@ func (p *program) prepare(ctx context.Context, args []string, s sending) (*deliv
 	if s.typ != "" {
 		draft.Type(doc.Provider, s.typ)
 	}
-	secret, err := p.secret(ctx, doc, s.secretFile)
+	secret, err := p.secret(ctx, c, doc, s.secretFile)
 	if err != nil {
 		return nil, nil, "", err
 	}
@@ -146,35 +144,46 @@ func (p *program) prepare(ctx context.Context, args []string, s sending) (*deliv
 	return maker, c, endpoint, err
 }
 
-// secret finds what an endpoint's deliveries are signed with: a file, the local system's own secret, or
-// the parameter store under the operator's own rights.
-func (p *program) secret(ctx context.Context, e control.Endpoint, file string) (secrets.Value, error) {
+// secret finds what an endpoint's deliveries are signed with: a file, or the first of its secrets that
+// stands in the target's parameter store, under the operator's own rights.
+func (p *program) secret(ctx context.Context, c *client.Client, e control.Endpoint, file string) (secrets.Value, error) {
 	if file != "" {
-		raw, err := os.ReadFile(filepath.Clean(file))
-		if err != nil {
-			return secrets.Value{}, usage("--secret-file: %w", err)
-		}
-		return secrets.NewValue(strings.TrimRight(string(raw), "\r\n")), nil
+		return secretFile(file)
 	}
 	if len(e.Secrets) == 0 {
 		return secrets.Value{}, fmt.Errorf("endpoint %s has no secret", e.Name)
 	}
-	ref := secrets.Ref(e.Secrets[0])
-	if p.deployed == nil {
-		return secrets.NewValue(local.Secret(e.Provider, ref)), nil
+	var paths []string
+	for _, ref := range e.Secrets {
+		path, err := secrets.Ref(ref).Path()
+		if err != nil {
+			return secrets.Value{}, err
+		}
+		paths = append(paths, path)
 	}
-	path, err := ref.Path()
+	v, err := p.openVault(ctx, c)
 	if err != nil {
 		return secrets.Value{}, err
 	}
-	found, err := parameters.Open(p.deployed.Config, p.deployed.SecretPath).Parameters(ctx, []string{path})
+	found, err := within(ctx, p, func(ctx context.Context) (map[string]secrets.Value, error) { return v.store.Parameters(ctx, paths) })
 	if err != nil {
 		return secrets.Value{}, fmt.Errorf("read the secret of %s (or name a file with --secret-file): %w", e.Name, err)
 	}
-	if v, ok := found[path]; ok {
-		return v, nil
+	for _, path := range paths {
+		if value, ok := found[path]; ok {
+			return value, nil
+		}
 	}
-	return secrets.Value{}, &failure{exitNotFound, fmt.Errorf("secret %s of endpoint %s is not in the parameter store", ref, e.Name)}
+	return secrets.Value{}, &failure{exitNotFound, fmt.Errorf("no secret of endpoint %s is in the parameter store: %s", e.Name, strings.Join(paths, ", "))}
+}
+
+// secretFile reads a secret without the line end that editors put there.
+func secretFile(name string) (secrets.Value, error) {
+	raw, err := os.ReadFile(filepath.Clean(name))
+	if err != nil {
+		return secrets.Value{}, usage("--secret-file: %w", err)
+	}
+	return secrets.NewValue(strings.TrimRight(string(raw), "\r\n")), nil
 }
 
 func (p *program) deliverAll(ctx context.Context, c *client.Client, m *delivery.Maker, endpoint string, s sending) ([]client.Receipt, error) {

@@ -4,10 +4,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"engang/infra/engang/client"
 	"engang/infra/engang/program"
 )
 
@@ -20,9 +23,20 @@ func deployed(t *testing.T) (*canned, *[]string) {
 		api.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
-	formation := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	secrets := api.answer["/local/aws"].(client.Engine)
+	store, err := url.Parse(secrets.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toStore := httputil.NewSingleHostReverseProxy(store)
+	formation := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("X-Amz-Target"), "AmazonSSM.") {
+			toStore.ServeHTTP(w, r)
+			return
+		}
 		io.WriteString(w, `<R><DescribeStacksResult><Stacks><member><StackId>arn:aws:cloudformation:eu-north-1:123456789012:stack/my-stack/1</StackId><Outputs>`+
 			`<member><OutputKey>ApiUrl</OutputKey><OutputValue>`+front.URL+`/api</OutputValue></member>`+
+			`<member><OutputKey>SecretPath</OutputKey><OutputValue>`+secrets.SecretPath+`</OutputValue></member>`+
 			`<member><OutputKey>HooksUrl</OutputKey><OutputValue>`+front.URL+`/hooks/</OutputValue></member></Outputs></member></Stacks></DescribeStacksResult></R>`)
 	}))
 	t.Cleanup(formation.Close)
