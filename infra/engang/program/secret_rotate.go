@@ -96,7 +96,7 @@ func (p *program) rotateSecret(ctx context.Context, name string, s secretActs) e
 	if err != nil {
 		return err
 	}
-	r, begun, err := d.plan(ctx, at, value)
+	r, begun, err := d.plan(ctx, at, strings.Contains(name, "/"), value)
 	if err != nil {
 		return err
 	}
@@ -136,9 +136,15 @@ func (p *program) hookSlot(ctx context.Context, name string) (*desk, slot, error
 	return d, at, err
 }
 
-// plan says which slot the new secret goes to. It tells true when the very rotation has begun before.
-func (d *desk) plan(ctx context.Context, at slot, value secrets.Value) (rotation, bool, error) {
-	name := at.endpoint.Name
+// maxSecrets is how many an endpoint may have in use: more would be forgotten there.
+const maxSecrets = 3
+
+// plan says which slot the new secret goes to, and which one it replaces: the one that was named, or the
+// only one that is in use. It tells true when the very rotation has begun before.
+func (d *desk) plan(ctx context.Context, at slot, named bool, value secrets.Value) (rotation, bool, error) {
+	refuse := func(format string, args ...any) (rotation, bool, error) {
+		return rotation{}, false, &failure{exitState, fmt.Errorf("endpoint "+at.endpoint.Name+" "+format, args...)}
+	}
 	r, err := d.rotation(ctx, at.path)
 	if err != nil {
 		return r, false, err
@@ -149,13 +155,21 @@ func (d *desk) plan(ctx context.Context, at slot, value secrets.Value) (rotation
 	held := d.inUse(at)
 	switch {
 	case len(held) == 0:
-		return r, false, &failure{exitState, fmt.Errorf("endpoint %s has no secret yet: %s", name, d.p.suggest("secret set "+name))}
+		return refuse("has no secret yet: %s", d.p.suggest("secret set "+at.endpoint.Name))
 	case r.New != "" && !d.held[r.New].IsEmpty() && !d.held[r.Former].IsEmpty():
-		return r, false, &failure{exitState, fmt.Errorf("endpoint %s rotates already, from %s to %s: retire %s first", name, r.Former, r.New, r.Former)}
-	case len(held) > 1:
-		return r, false, &failure{exitState, fmt.Errorf("endpoint %s has %d secrets already, %s: retire one first", name, len(held), strings.Join(held, " and "))}
+		return refuse("rotates already, from %s to %s: retire %s first", r.Former, r.New, r.Former)
+	case len(held) >= maxSecrets:
+		return refuse("has %d secrets already, %s: retire one first", len(held), strings.Join(held, ", "))
+	case len(held) > 1 && !named:
+		return refuse("has %d secrets: name the one that is replaced, %s", len(held), strings.Join(held, " or "))
+	case named && !slices.Contains(held, at.path):
+		return refuse("has no secret in %s: in use is %s", at.path, strings.Join(held, ", "))
 	}
-	return rotation{New: d.freeSlot(at), Former: held[0]}, false, nil
+	former := held[0]
+	if named {
+		former = at.path
+	}
+	return rotation{New: d.freeSlot(at), Former: former}, false, nil
 }
 
 // named are the paths that the endpoint names, in its order.

@@ -152,6 +152,8 @@ func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
 	desk := control.Endpoint{Name: "help", Provider: "zendesk", Environment: "production", Secrets: []string{"ssm:hooks/help/1"}}
 	try := control.Endpoint{Name: "help-test", Provider: "zendesk", Environment: "test", Secrets: []string{"ssm:hooks/help-test/1"}}
 	stripe := control.Endpoint{Name: "pay", Provider: "stripe", Environment: "test", Secrets: []string{"ssm:hooks/pay/1"}}
+	two := control.Endpoint{Name: "two", Provider: "woocommerce", Environment: "test", Secrets: []string{"ssm:hooks/two/1", "ssm:hooks/two/2", "ssm:hooks/two/3"}}
+	three := control.Endpoint{Name: "three", Provider: "woocommerce", Environment: "test", Secrets: []string{"ssm:hooks/three/1", "ssm:hooks/three/2", "ssm:hooks/three/3"}}
 	const public = "dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ=="
 	for _, c := range []struct {
 		name, secret string
@@ -187,6 +189,10 @@ func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
 		{"an endpoint that is not applied", firstSecret, []string{"set", "new"}, 3, "hooks/new/1"},
 		{"rotation of what is not applied", firstSecret, []string{"rotate", "hooks/new/1"}, 3, "nothing to rotate"},
 		{"rotation of nothing", firstSecret, []string{"rotate", "help"}, 4, "no secret yet"},
+		{"rotation of one of two webhooks, unsaid which", firstSecret, []string{"rotate", "two"}, 4, "name the one that is replaced, hooks/two/1 or hooks/two/2"},
+		{"rotation of a slot that is empty", firstSecret, []string{"rotate", "hooks/two/3"}, 4, "no secret in hooks/two/3"},
+		{"rotation of one of two webhooks", firstSecret, []string{"rotate", "hooks/two/2"}, 0, ""},
+		{"rotation where there are three", firstSecret, []string{"rotate", "hooks/three/2"}, 4, "3 secrets already"},
 		{"an overlap that is negative", firstSecret, []string{"rotate", "help", "--overlap", "-1h"}, 2, "--overlap"},
 		{"removal where nobody knows who uses it", "", []string{"retire", "hooks/left/1"}, 4, "--early"},
 		{"no name", firstSecret, []string{"set"}, 2, "say one NAME"},
@@ -194,9 +200,13 @@ func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
 		{"no act", firstSecret, []string{"show"}, 2, "unknown command"},
 	} {
 		api := serveCanned(t)
-		api.names(one, live, desk, try, stripe)
-		if err := vault(api.store()).Put(t.Context(), "hooks/left/1", secrets.NewValue("left-"+firstSecret)); err != nil {
-			t.Fatal(err)
+		api.names(one, live, desk, try, stripe, two, three)
+		stand := map[string]bool{}
+		for _, path := range []string{"hooks/left/1", "hooks/two/1", "hooks/two/2", "hooks/three/1", "hooks/three/2", "hooks/three/3"} {
+			if err := vault(api.store()).Put(t.Context(), path, secrets.NewValue(path+firstSecret)); err != nil {
+				t.Fatal(err)
+			}
+			stand[path] = true
 		}
 		code, stdout, stderr := given(t, c.secret, append(append([]string{"secret"}, c.args...), "--target", api.url)...)
 		if code != c.code || !strings.Contains(stderr, c.says) {
@@ -206,7 +216,7 @@ func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
 			t.Errorf("%s: the secret is shown", c.name)
 		}
 		held := api.held(t)
-		delete(held, "hooks/left/1")
+		maps.DeleteFunc(held, func(path, _ string) bool { return stand[path] })
 		if code != 0 && (len(held) != 1 || held["hooks/woo-shop/1"] != "local-woo-secret") {
 			t.Errorf("%s: something was written", c.name)
 		}
