@@ -34,7 +34,7 @@ var beforehand = map[string]string{
 
 func TestRolesAllowWhatFunctionsDoAndNothingElse(t *testing.T) {
 	w := newWatch(t)
-	sys, err := local.Start(t.Context(), local.Options{TemplatePath: root + "/template.yaml", DynamoDBURL: w.url, Judge: w.judge, Manual: true, NoThrottle: true})
+	sys, err := local.Start(t.Context(), local.Options{TemplatePath: root + "/template.yaml", ConfigFiles: []string{root + "/infra/local.yaml", root + "/tests/integration/testdata/batch.yaml"}, DynamoDBURL: w.url, Judge: w.judge, Manual: true, NoThrottle: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +80,10 @@ func everything(t *testing.T, f flow) {
 	f.api(t, http.MethodGet, "/api/endpoints?name=crm", "")
 	f.api(t, http.MethodGet, "/api/config", "")
 	f.apply(t)
+
+	event = f.batch(t, `[{"eventId":1,"subscriptionId":11,"portalId":1,"appId":2,"occurredAt":1795982400000,"subscriptionType":"contact.creation","attemptNumber":0,"objectId":7,"note":"`+noise(40_000)+`"}]`)
+	f.work(t)
+	f.wait(t, event, "settled")
 
 	f.faults(t, "model:refusal")
 	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_3", 1), "msg_3", "accepted")
@@ -131,6 +135,22 @@ func (f flow) deliver(t *testing.T, endpoint, body, id, want string) (event stri
 	var got struct{ Status, Event string }
 	if err := json.Unmarshal(answer, &got); err != nil || got.Status != want {
 		t.Fatalf("delivery %s was answered %s, want %s", id, answer, want)
+	}
+	return got.Event
+}
+
+// batch delivers many events at once, as HubSpot does.
+func (f flow) batch(t *testing.T, body string) (event string) {
+	t.Helper()
+	scheme, _ := webhook.Lookup("hubspot")
+	secret := secrets.NewValue(local.Secret("hubspot", "ssm:hooks/hub/1"))
+	req, err := scheme.Sign(webhook.Request{Method: http.MethodPost, URL: "https://hooks.example.com/hooks/hub", Body: []byte(body), Header: http.Header{}}, secret, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Status, Event string }
+	if err := json.Unmarshal(f.send(t, http.MethodPost, "/hooks/hub", req.Header, req.Body), &got); err != nil || got.Status != "accepted" {
+		t.Fatalf("the batch was answered %+v, %v", got, err)
 	}
 	return got.Event
 }
