@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -203,8 +202,4 @@ func sealUnder(names [3]string, prefix string) func(*Request, key, time.Time) {
 		r.Header.Set(names[1], stamp)
 		r.Header.Set(names[2], k.label+","+base64.StdEncoding.EncodeToString(signed))
 	}
-}
-
-func unreadable(name string) error {
-	return fmt.Errorf("header %s is not readable: %w", name, ErrSignature)
 }

@@ -183,16 +183,32 @@ func sourceIn(name string, pointers ...string) func(Request, func() any) string 
 	}
 }
 
+// A HeaderError says which header keeps a signature from being read. It wraps [ErrSignature].
+type HeaderError struct {
+	Name  string
+	Fault string // "is missing", "is repeated", "is blank", "is not readable"
+}
+
+// Error names header and fault, and never the value.
+func (e *HeaderError) Error() string {
+	return fmt.Sprintf("header %s %s: %v", e.Name, e.Fault, ErrSignature)
+}
+
+// Unwrap is [ErrSignature].
+func (e *HeaderError) Unwrap() error { return ErrSignature }
+
+func unreadable(name string) error { return &HeaderError{name, "is not readable"} }
+
 // only gives the one value of a header. A value that is missing, repeated or blank is refused: with two
 // values, who reads which one would decide what was verified.
 func only(h http.Header, name string) (string, error) {
 	switch values := h.Values(name); {
 	case len(values) == 0:
-		return "", fmt.Errorf("header %s is missing: %w", name, ErrSignature)
+		return "", &HeaderError{name, "is missing"}
 	case len(values) > 1:
-		return "", fmt.Errorf("header %s is repeated: %w", name, ErrSignature)
+		return "", &HeaderError{name, "is repeated"}
 	case strings.TrimSpace(values[0]) == "":
-		return "", fmt.Errorf("header %s is blank: %w", name, ErrSignature)
+		return "", &HeaderError{name, "is blank"}
 	default:
 		return values[0], nil
 	}
