@@ -71,3 +71,19 @@ func TestAHeaderThatCannotBeReadIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A signature that fits nothing is told from one that cannot be read.
+func TestAMismatchIsNoHeaderFault(t *testing.T) {
+	for _, name := range webhook.Names() {
+		sm, ok := samples[name]
+		if !ok {
+			continue
+		}
+		req, _ := signed(t, name, sm.body)
+		err := sm.scheme(t).Verify(req, held(sm.older), sm.expect, noon)
+		var m *webhook.MismatchError
+		if !errors.As(err, &m) || m.Keys == 0 || m.Signatures == 0 || !errors.Is(err, webhook.ErrSignature) {
+			t.Errorf("%s with another secret: %v", name, err)
+		}
+	}
+}

@@ -68,7 +68,7 @@ func (s Scheme) verify(req Request, held []secrets.Value, want Expect, now time.
 		if !slices.ContainsFunc(held, s.fitting) { // the sender may well be right
 			return fmt.Errorf("%d configured, and each is something else than a secret of the sender: %w", len(held), ErrSecret)
 		}
-		return fmt.Errorf("none of %d keys made one of %d signatures: %w", len(keys), len(p.signatures), ErrSignature)
+		return &MismatchError{len(keys), len(p.signatures)}
 	}
 	if err := s.checkTime(req, p, now); err != nil {
 		return err
@@ -198,6 +198,20 @@ func (e *HeaderError) Error() string {
 func (e *HeaderError) Unwrap() error { return ErrSignature }
 
 func unreadable(name string) error { return &HeaderError{name, "is not readable"} }
+
+// A MismatchError says that signatures could be read and that none was made with a key that is held: with
+// another secret, or of something else. It wraps [ErrSignature].
+type MismatchError struct {
+	Keys, Signatures int
+}
+
+// Error counts what was tried.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("none of %d keys made one of %d signatures: %v", e.Keys, e.Signatures, ErrSignature)
+}
+
+// Unwrap is [ErrSignature].
+func (e *MismatchError) Unwrap() error { return ErrSignature }
 
 // only gives the one value of a header. A value that is missing, repeated or blank is refused: with two
 // values, who reads which one would decide what was verified.
