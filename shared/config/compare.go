@@ -221,9 +221,7 @@ func differ(at string, was, is any, found *[]Field) {
 	switch was := was.(type) {
 	case map[string]any:
 		if is, ok := is.(map[string]any); ok {
-			for _, name := range slices.Sorted(maps.Keys(union(was, is))) {
-				member(at+pointer(name), was, is, name, found)
-			}
+			members(at, was, is, found)
 			return
 		}
 	case []any:
@@ -240,16 +238,20 @@ func differ(at string, was, is any, found *[]Field) {
 	}
 }
 
-func member(at string, was, is map[string]any, name string, found *[]Field) {
-	from, had := was[name]
-	to, has := is[name]
-	switch {
-	case had && has:
-		differ(at, from, to, found)
-	case had:
-		*found = append(*found, Field{At: at, From: canonical(from), To: json.RawMessage("null")})
-	default:
-		*found = append(*found, Field{At: at, From: json.RawMessage("null"), To: canonical(to)})
+func members(at string, was, is map[string]any, found *[]Field) {
+	nothing := json.RawMessage("null")
+	for _, name := range slices.Sorted(maps.Keys(union(was, is))) {
+		here := at + pointer(name)
+		from, had := was[name]
+		to, has := is[name]
+		switch {
+		case had && has:
+			differ(here, from, to, found)
+		case had:
+			*found = append(*found, Field{At: here, From: canonical(from), To: nothing})
+		default:
+			*found = append(*found, Field{At: here, From: nothing, To: canonical(to)})
+		}
 	}
 }
 

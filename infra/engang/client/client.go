@@ -15,7 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"engang/shared/config"
 	"engang/shared/control"
+	"engang/shared/webhook"
 )
 
 // ErrNoAnswer says that no answer came: whether the call took effect is unknown.
@@ -31,6 +33,8 @@ type Problem struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail,omitempty"`
 	Instance string `json:"instance,omitempty"`
+
+	Faults config.Faults `json:"faults,omitempty"` // of a configuration that is refused
 }
 
 // Error is title and detail.
@@ -206,15 +210,20 @@ type Receipt struct {
 	Err    error         `json:"-"` // why there is no answer
 }
 
-// Deliver posts a delivery to an endpoint as its sender does.
-func (c *Client) Deliver(ctx context.Context, method, endpoint string, header http.Header, body []byte) Receipt {
+// Deliver sends a delivery to an endpoint as its sender does: of its URL, which is the public one, the
+// query counts.
+func (c *Client) Deliver(ctx context.Context, endpoint string, req webhook.Request) Receipt {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, c.Hooks+"/"+url.PathEscape(endpoint), bytes.NewReader(body))
+	address := c.Hooks + "/" + url.PathEscape(endpoint)
+	if _, query, ok := strings.Cut(req.URL, "?"); ok {
+		address += "?" + query
+	}
+	r, err := http.NewRequestWithContext(ctx, req.Method, address, bytes.NewReader(req.Body))
 	if err != nil {
 		return Receipt{Answer: "no answer", Err: fmt.Errorf("make delivery: %w", err)}
 	}
-	r.Header = header
+	r.Header = req.Header
 	begun := time.Now()
 	status, raw, err := c.send(r)
 	got := Receipt{Status: status, Took: time.Since(begun)}

@@ -133,7 +133,7 @@ func (t *Story) deliver(ctx context.Context, again int) error {
 	if err != nil {
 		return err
 	}
-	got := t.Client.Deliver(ctx, req.Method, Endpoint, req.Header, req.Body)
+	got := t.Client.Deliver(ctx, Endpoint, req)
 	if got.Err != nil {
 		return got.Err
 	}

@@ -20,6 +20,7 @@ import (
 	"engang/infra/engang/client"
 	"engang/infra/engang/program"
 	"engang/infra/local"
+	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/operation"
 	"engang/shared/parameters"
@@ -92,6 +93,8 @@ func serveCanned(t *testing.T) *canned {
 		"/api/operations": control.List[control.Operation]{Items: []control.Operation{completed(), inReview()}},
 		"/api/show":       object(),
 		"/api/endpoints":  control.Endpoint{Kind: "endpoint", Name: "woo-shop", Provider: "woocommerce", Secrets: []string{"ssm:hooks/woo-shop/1"}},
+		"/api/config":     control.Config{Kind: "config", Tenant: "shop", Environment: "test", Revision: 1},
+		"/api/plan":       control.Application{Kind: "plan", Tenant: "shop", Environment: "test", Revision: 1, Changes: []config.Change{}},
 		"/api/reveal":     control.Content{Kind: "body", ID: "evt_aaaaaaaaaaaaaaaa", Bytes: 10, Body: []byte(`{"id":794}`)},
 	}}
 	c.answer["/local/aws"] = cannedEngine(t)

@@ -12,6 +12,7 @@ import (
 	"engang/infra/configfile"
 	"engang/infra/engang/client"
 	"engang/infra/engang/delivery"
+	"engang/infra/engang/text"
 	"engang/infra/local"
 	"engang/infra/local/cloudformation"
 	"engang/infra/local/faults"
@@ -26,6 +27,7 @@ const (
 	exitState      = 4 // refused by its state
 	exitNotAllowed = 5
 	exitNoAnswer   = 6 // the outcome is unknown; the same command may be given again
+	exitFound      = 7 // checked, and found faults or differences
 )
 
 // A failure is an error with its exit code.
@@ -60,7 +62,7 @@ var codes = []struct {
 var statusCodes = map[int]int{
 	http.StatusBadRequest: exitUsage, http.StatusMethodNotAllowed: exitUsage, http.StatusRequestEntityTooLarge: exitUsage,
 	http.StatusUnauthorized: exitNotAllowed, http.StatusForbidden: exitNotAllowed,
-	http.StatusNotFound: exitNotFound, http.StatusConflict: exitState,
+	http.StatusNotFound: exitNotFound, http.StatusConflict: exitState, http.StatusUnprocessableEntity: exitUsage,
 	http.StatusServiceUnavailable: exitNoAnswer, http.StatusGatewayTimeout: exitNoAnswer,
 }
 
@@ -99,6 +101,10 @@ func (p *program) tell(err error) int {
 		fmt.Fprintln(p.Stderr, string(raw))
 		return code
 	}
+	if faults, ok := errors.AsType[configfile.Faults](err); ok { // a line each, as editors and people read them
+		fmt.Fprintf(p.Stderr, "%s\nengang: refused for %s; nothing was applied\n", strings.TrimSpace(err.Error()), text.Count(len(faults), "fault", "faults"))
+		return code
+	}
 	fmt.Fprintln(p.Stderr, "engang:", strings.TrimSpace(err.Error()))
 	if code == exitUsage && !strings.Contains(err.Error(), "\n") {
 		fmt.Fprintf(p.Stderr, "See: %s\n", p.suggest("--help"))
@@ -109,19 +115,42 @@ func (p *program) tell(err error) int {
 // A refusalDocument is an RFC 9457 document with the exit code beside it.
 type refusalDocument struct {
 	client.Problem
-	Exit int `json:"exit"`
+	Exit   int        `json:"exit"`
+	Faults []faultDoc `json:"faults,omitempty"` // of configuration files
+}
+
+// A faultDoc is one fault of a configuration file, or what is worth a look in it.
+type faultDoc struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	At     string `json:"at"`
+	Reason string `json:"reason"`
+	Remedy string `json:"remedy"`
+}
+
+func faultDocs(faults configfile.Faults) []faultDoc {
+	docs := []faultDoc{}
+	for _, f := range faults {
+		docs = append(docs, faultDoc{f.File, f.Line, f.At, f.Reason, f.Remedy})
+	}
+	return docs
 }
 
 var titles = map[int]string{
 	exitFailed: "Failed", exitUsage: "Wrong usage", exitNotFound: "Not found", exitState: "Refused by its state", exitNotAllowed: "Not allowed", exitNoAnswer: "No answer",
+	exitFound: "Found something",
 }
 
 func document(err error, code int) refusalDocument {
 	if p, ok := errors.AsType[*client.Problem](err); ok {
-		return refusalDocument{*p, code}
+		return refusalDocument{Problem: *p, Exit: code}
+	}
+	if faults, ok := errors.AsType[configfile.Faults](err); ok {
+		p := client.Problem{Type: "urn:engang:problem:refused-configuration", Title: "Configuration refused", Detail: text.Count(len(faults), "fault", "faults") + "; nothing was applied."}
+		return refusalDocument{p, code, faultDocs(faults)}
 	}
 	kind := strings.ReplaceAll(strings.ToLower(titles[code]), " ", "-")
-	return refusalDocument{client.Problem{Type: "urn:engang:problem:" + kind, Title: titles[code], Detail: err.Error()}, code}
+	return refusalDocument{Problem: client.Problem{Type: "urn:engang:problem:" + kind, Title: titles[code], Detail: err.Error()}, Exit: code}
 }
 
 func (p *program) writeJSON(doc any) error {

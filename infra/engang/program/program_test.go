@@ -247,7 +247,15 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire"} {
+	for _, folder := range []string{"infra", "config"} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"infra/local.yaml", "config/shop.yaml", "shop.yaml", "crm.yaml"} { // of no secret and no sender
+		write(t, name, "version: 1\ntenant: shop\nenvironment: test\n")
+	}
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")
 		examples, flags, _ := strings.Cut(after, "Flags:\n")
@@ -278,6 +286,8 @@ func example(t *testing.T, args []string) {
 			api.answer["/api/show"] = settledEvent()
 		case a == "standard-webhooks/contact.created":
 			api.answer["/api/endpoints"] = control.Endpoint{Name: "crm", Provider: "standard-webhooks", Secrets: []string{"ssm:hooks/crm/1"}}
+		case a == "stripe/invoice.paid":
+			api.answer["/api/endpoints"] = control.Endpoint{Name: "shop-pay", Provider: "stripe", Secrets: []string{"ssm:hooks/woo-shop/1"}}
 		case a == "--wait":
 			api.answer["/api/show"] = settledEvent()
 		}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,6 @@ import (
 	"engang/infra/engang/text"
 	"engang/shared/control"
 	"engang/shared/secrets"
-	"engang/shared/webhook"
 )
 
 type sending struct {
@@ -30,7 +30,8 @@ type sending struct {
 	wait, curl                       bool
 }
 
-// usualEndpoints are those of infra/local.yaml, by provider.
+// usualEndpoints are those of infra/local.yaml, by provider. Others are called as init calls them: as their
+// provider.
 var usualEndpoints = map[string]string{"woocommerce": "woo-shop", "standard-webhooks": "crm"}
 
 func (p *program) sendCommand() *cobra.Command {
@@ -38,9 +39,9 @@ func (p *program) sendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send [CASE|FILE]",
 		Short: "Sign a payload as its sender does, and deliver it",
-		Long: "CASE is a captured delivery: " + strings.Join(delivery.Cases(), ", ") + "; without one, " + delivery.Usual + ".\n" +
+		Long: "CASE is what a sender sends: " + strings.Join(delivery.Cases(), ", ") + "; without one, " + delivery.Usual + ". The same command, given again, delivers the same event; --set makes another one.\n" +
 			"FILE is a bare body, a payload as they stand under events/, or a case of your own. The exit code is 0 when every delivery was answered with 200.",
-		Example: "  engang send\n  engang send woocommerce/product.updated --set /id=900 --repeat 50 --parallel 50 --json\n  engang send standard-webhooks/contact.created --twist stale\n  engang send body.json --endpoint woo-shop --type product.updated --wait\n  engang send --curl\n  engang send --endpoint woo-shop --secret-file secret.txt",
+		Example: "  engang send\n  engang send woocommerce/product.updated --set /id=900 --repeat 50 --parallel 50 --json\n  engang send stripe/invoice.paid --endpoint shop-pay\n  engang send standard-webhooks/contact.created --twist stale\n  engang send body.json --endpoint woo-shop --type product.updated --wait\n  engang send --curl\n  engang send --endpoint woo-shop --secret-file secret.txt",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("send takes one case or file")
@@ -53,7 +54,7 @@ func (p *program) sendCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return p.send(cmd.Context(), args, s) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.endpoint, "endpoint", "", "to which endpoint (default: the one of infra/local.yaml for this provider)")
+	f.StringVar(&s.endpoint, "endpoint", "", "to which endpoint (default: that of infra/local.yaml, or one named as the provider)")
 	f.StringVar(&s.typ, "type", "", "event type, for a file that does not say it")
 	f.StringArrayVar(&s.set, "set", nil, "change the body: /path=value, JSON or text; may be repeated")
 	f.IntVar(&s.repeat, "repeat", 1, "deliver it so often")
@@ -75,7 +76,11 @@ func (p *program) send(ctx context.Context, args []string, s sending) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprint(p.Stdout, delivery.Curl(req, c.Hooks+"/"+endpoint))
+		address := c.Hooks + "/" + endpoint
+		if query := delivery.Query(req); query != "" {
+			address += "?" + query
+		}
+		_, err = fmt.Fprint(p.Stdout, delivery.Curl(req, address))
 		return err
 	}
 	if err := p.announce(); err != nil {
@@ -114,7 +119,7 @@ func (p *program) prepare(ctx context.Context, args []string, s sending) (*deliv
 	}
 	endpoint := s.endpoint
 	if endpoint == "" {
-		if endpoint = usualEndpoints[draft.Provider]; endpoint == "" {
+		if endpoint = cmp.Or(usualEndpoints[draft.Provider], draft.Provider); endpoint == "" {
 			return nil, nil, "", usage("the file does not say who sends it: name the endpoint with --endpoint")
 		}
 	}
@@ -129,10 +134,14 @@ func (p *program) prepare(ctx context.Context, args []string, s sending) (*deliv
 	if draft.Provider != "" && draft.Provider != doc.Provider {
 		return nil, nil, "", usage("endpoint %s takes deliveries of %s, and this is one of %s", endpoint, doc.Provider, draft.Provider)
 	}
-	scheme, ok := webhook.Lookup(doc.Provider)
-	if !ok {
-		return nil, nil, "", usage("endpoint %s is of provider %s, which this version cannot sign for", endpoint, doc.Provider)
+	scheme, err := delivery.Scheme(doc)
+	if err != nil {
+		return nil, nil, "", usage("endpoint %s cannot be signed for by this version: %w", endpoint, err)
 	}
+	if c.Tenant == "" && c.Environ == "" { // what becomes of the delivery is asked for there
+		c.Tenant, c.Environ = doc.Tenant, doc.Environment
+	}
+	draft.Source(doc.Provider, doc.Source)
 	if s.typ != "" {
 		draft.Type(doc.Provider, s.typ)
 	}
@@ -140,7 +149,7 @@ func (p *program) prepare(ctx context.Context, args []string, s sending) (*deliv
 	if err != nil {
 		return nil, nil, "", err
 	}
-	maker, err := delivery.NewMaker(delivery.Maker{Scheme: scheme, Secret: secret, Draft: draft, Twist: s.twist})
+	maker, err := delivery.NewMaker(delivery.Maker{Scheme: scheme, Secret: secret, Draft: draft, URL: doc.PublicURL, Twist: s.twist})
 	return maker, c, endpoint, err
 }
 
@@ -199,7 +208,7 @@ func (p *program) deliverAll(ctx context.Context, c *client.Client, m *delivery.
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			receipts[i] = c.Deliver(ctx, req.Method, endpoint, req.Header, req.Body)
+			receipts[i] = c.Deliver(ctx, endpoint, req)
 		})
 	}
 	all.Wait()

@@ -79,14 +79,23 @@ func (p *program) explain(err error) error {
 // announce says on which stack a writing command is about to act, and asks. Nothing is asked on this
 // machine's own.
 func (p *program) announce() error {
-	if p.deployed == nil {
-		return nil
+	p.sayWhere()
+	return p.agree()
+}
+
+// sayWhere is the first line of a writing command on a stack.
+func (p *program) sayWhere() {
+	if p.deployed != nil {
+		fmt.Fprintf(p.Stderr, "stack %s, account %s, region %s\n", p.deployed.Name, p.deployed.Account, p.deployed.Region)
 	}
-	fmt.Fprintf(p.Stderr, "stack %s, account %s, region %s\n", p.deployed.Name, p.deployed.Account, p.deployed.Region)
-	if p.yes {
+}
+
+// agree asks before a stack is written to: a person on a terminal, --yes in a script.
+func (p *program) agree() error {
+	switch {
+	case p.deployed == nil, p.yes:
 		return nil
-	}
-	if p.Confirm != nil && p.Confirm("Go on?") {
+	case p.Confirm != nil && p.Confirm("Go on?"):
 		return nil
 	}
 	return usage("this writes to a deployed stack: say --yes")
