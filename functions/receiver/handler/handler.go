@@ -111,17 +111,23 @@ func request(e events.APIGatewayV2HTTPRequest) (webhook.Request, error) {
 	return webhook.Request{Method: e.RequestContext.HTTP.Method, URL: url, Header: header, Body: body}, nil
 }
 
-// answer is the 2xx of what was taken: our own JSON, or what the sender needs to hear.
+// answer is the 2xx of what was taken: our own JSON, or what the sender needs to hear. Beside that, what
+// ours would have said is in headers, for who tries an endpoint.
 func answer(r intake.Reply) events.APIGatewayV2HTTPResponse {
 	body, contentType := string(r.Answer.Body), r.Answer.ContentType
-	if body == "" && !r.Answer.Empty {
+	headers := map[string]string{"Cache-Control": "no-store"}
+	if body != "" || r.Answer.Empty {
+		headers["Engang-Status"] = r.Status
+		if r.Event != "" {
+			headers["Engang-Event"] = string(r.Event)
+		}
+	} else {
 		b, _ := json.Marshal(struct { // two texts: it cannot fail
 			Status string `json:"status"`
 			Event  string `json:"event,omitempty"`
 		}{r.Status, string(r.Event)})
 		body, contentType = string(b), "application/json"
 	}
-	headers := map[string]string{"Cache-Control": "no-store"}
 	if contentType != "" {
 		headers["Content-Type"] = contentType
 	}

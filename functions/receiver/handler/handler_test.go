@@ -65,6 +65,7 @@ func TestWhatWasTakenIsAnsweredWith200(t *testing.T) {
 		{"ignored", intake.Reply{Status: intake.Ignored}, `{"status":"ignored"}`, "application/json"},
 		{"ping", intake.Reply{Status: "pong"}, `{"status":"pong"}`, "application/json"},
 		{"challenge in the sender's own format", intake.Reply{Status: "pong", Answer: webhook.Reply{Status: 200, Body: []byte("c-4711"), ContentType: "text/plain"}}, "c-4711", "text/plain"},
+		{"an event of a sender that would show a body", intake.Reply{Status: intake.Accepted, Event: "evt_aaaaaaaaaaaaaaaa", Answer: webhook.Reply{Status: 200, Empty: true}}, "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -72,8 +73,16 @@ func TestWhatWasTakenIsAnsweredWith200(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: tc.body,
-				Headers: map[string]string{"Content-Type": tc.contentType, "Cache-Control": "no-store"}}
+			want := events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: tc.body, Headers: map[string]string{"Cache-Control": "no-store"}}
+			if tc.contentType != "" {
+				want.Headers["Content-Type"] = tc.contentType
+			}
+			if tc.reply.Answer.Body != nil || tc.reply.Answer.Empty { // ours is beside it
+				want.Headers["Engang-Status"] = tc.reply.Status
+				if tc.reply.Event != "" {
+					want.Headers["Engang-Event"] = string(tc.reply.Event)
+				}
+			}
 			if diff := cmp.Diff(want, out); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

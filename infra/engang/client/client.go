@@ -4,6 +4,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -159,16 +160,28 @@ func (c *Client) call(ctx context.Context, ask question, into any) error {
 }
 
 func (c *Client) send(r *http.Request) (int, []byte, error) {
-	answer, err := c.HTTP.Do(r)
+	got, err := c.exchange(r)
+	return got.status, got.body, err
+}
+
+// An answer is what came back, read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (c *Client) exchange(r *http.Request) (answer, error) {
+	got, err := c.HTTP.Do(r)
 	if err != nil {
-		return 0, nil, noAnswer(err)
+		return answer{}, noAnswer(err)
 	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	defer got.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer))
 	if err != nil {
-		return 0, nil, noAnswer(err)
+		return answer{}, noAnswer(err)
 	}
-	return answer.StatusCode, raw, nil
+	return answer{got.StatusCode, got.Header, raw}, nil
 }
 
 // noAnswer keeps what happened to the connection, without the address and its query.
@@ -225,20 +238,23 @@ func (c *Client) Deliver(ctx context.Context, endpoint string, req webhook.Reque
 	}
 	r.Header = req.Header
 	begun := time.Now()
-	status, raw, err := c.send(r)
-	got := Receipt{Status: status, Took: time.Since(begun)}
+	back, err := c.exchange(r)
+	got := Receipt{Status: back.status, Took: time.Since(begun)}
 	if err != nil {
 		got.Answer, got.Err = "no answer", err
 		return got
 	}
-	var answer struct{ Status, Event string }
-	if status == http.StatusOK && json.Unmarshal(raw, &answer) == nil {
-		got.Answer, got.Event = answer.Status, answer.Event
+	if back.status < 200 || back.status > 299 {
+		var p *Problem
+		if errors.As(refusal(back.status, back.body), &p) {
+			got.Answer = strings.ToLower(p.Title)
+		}
 		return got
 	}
-	var p *Problem
-	if errors.As(refusal(status, raw), &p) {
-		got.Answer = strings.ToLower(p.Title)
+	var own struct{ Status, Event string }
+	if json.Unmarshal(back.body, &own) != nil || own.Status == "" { // the sender's own format
+		own.Status, own.Event = cmp.Or(back.header.Get("Engang-Status"), "taken"), back.header.Get("Engang-Event")
 	}
+	got.Answer, got.Event = own.Status, own.Event
 	return got
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,7 +88,7 @@ func (f *Feed) Exchange(x front.Exchange) {
 		_ = json.Unmarshal(x.Answer, &answer)
 		about, says := name, answer.Status
 		if says == "" {
-			says = strings.ToLower(answer.Title)
+			says = cmp.Or(strings.ToLower(answer.Title), "answered in the sender's own form")
 		}
 		if answer.Event != "" {
 			if doc, err := f.c.Show(ctx, client.Filter{"id": answer.Event}); err == nil && doc.Event != nil {

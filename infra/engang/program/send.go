@@ -249,19 +249,20 @@ func summarise(endpoint, provider string, receipts []client.Receipt) summary {
 
 // failure is the error of deliveries that were not all taken.
 func (s summary) failure(receipts []client.Receipt) error {
-	var refused *client.Receipt
+	var refused []client.Receipt
 	for _, r := range receipts {
 		if r.Err != nil {
 			return r.Err
 		}
-		if r.Status != 200 {
-			refused = &r
+		if r.Status < 200 || r.Status > 299 {
+			refused = append(refused, r)
 		}
 	}
-	if refused == nil {
+	if len(refused) == 0 {
 		return nil
 	}
-	return &failure{exitFailed, fmt.Errorf("%s of %d refused: %d %s", text.Count(s.Sent-s.Statuses["200"], "delivery", "deliveries"), s.Sent, refused.Status, refused.Answer)}
+	last := refused[len(refused)-1]
+	return &failure{exitFailed, fmt.Errorf("%s of %d refused: %d %s", text.Count(len(refused), "delivery", "deliveries"), s.Sent, last.Status, last.Answer)}
 }
 
 // await waits until every event is settled or parked.
