@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"engang/shared/dynamo"
 	"engang/shared/parameters"
 	"engang/shared/secrets"
+	"engang/shared/webhook"
 )
 
 // look is how often the files are looked at.
@@ -159,7 +159,7 @@ func (s *System) seed(ctx context.Context, set config.Set) error {
 	for path, value := range want {
 		if s.o.OpenAIKey != "" && strings.HasPrefix(path, "models/") {
 			s.held.put(below+"/"+path, s.o.OpenAIKey)
-			continue
+			value = "held by the local system" // what stands in the engine: there is a key, and not for others
 		}
 		if _, there := stored[path]; there {
 			continue
@@ -188,15 +188,15 @@ func (s *System) vault() (*parameters.Store, string, error) {
 // one of that form, made from the reference.
 func Secret(provider string, ref secrets.Ref) string {
 	path := strings.TrimPrefix(string(ref), "ssm:")
-	switch provider {
-	case "standard-webhooks", "openai":
-		sum := sha256.Sum256([]byte("engang local " + path))
-		return "whsec_" + base64.StdEncoding.EncodeToString(sum[:])
-	}
 	parts := strings.Split(path, "/")
 	name := strings.TrimSuffix(parts[1], "-shop")
 	if len(parts) > 2 && parts[2] != "1" {
 		name += "-" + parts[2]
 	}
-	return "local-" + name + "-secret"
+	readable := "local-" + name + "-secret"
+	row, known := webhook.Lookup(provider)
+	if !known || provider == "woocommerce" && row.CheckSecret(secrets.NewValue(readable)) == nil {
+		return readable
+	}
+	return string(row.NewSecret(sha256.Sum256([]byte("engang local " + path))).Reveal())
 }

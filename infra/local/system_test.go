@@ -18,6 +18,7 @@ import (
 	"engang/infra/local/wire"
 	"engang/shared/control"
 	"engang/shared/secrets"
+	"engang/shared/webhook"
 )
 
 func TestAKilledWorkersEventIsFinishedByAnother(t *testing.T) {
@@ -370,10 +371,19 @@ func TestLocalSecretsAreTheSameEverywhere(t *testing.T) {
 		{"woocommerce", "ssm:hooks/woo-shop/1", "local-woo-secret"},
 		{"woocommerce", "ssm:hooks/woo-shop/2", "local-woo-2-secret"},
 		{"woocommerce", "ssm:hooks/other", "local-other-secret"},
+		{"woocommerce", "ssm:hooks/a/1", "0e989e1fe0bf6ab9b3698c1d9b77ff73d223242f"},
 		{"standard-webhooks", "ssm:hooks/crm/1", "whsec_y6ASNrPahF77ftzSprEkwuCd5vkadB3oDXFPX/a/X64="},
 	} {
 		if got := local.Secret(c.provider, secrets.Ref(c.ref)); got != c.want {
 			t.Errorf("%s: %s", c.ref, got)
+		}
+	}
+	for _, provider := range webhook.Names() { // whatever is seeded may be applied
+		row, _ := webhook.Lookup(provider)
+		for _, ref := range []secrets.Ref{"ssm:hooks/a/1", "ssm:hooks/first-endpoint/2"} {
+			if err := row.CheckSecret(secrets.NewValue(local.Secret(provider, ref))); err != nil {
+				t.Errorf("%s: %v", provider, err)
+			}
 		}
 	}
 }

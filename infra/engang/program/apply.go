@@ -151,6 +151,7 @@ func (d *draft) plan(ctx context.Context) (control.Application, configfile.Fault
 	if err != nil {
 		return plan, nil, err
 	}
+	found = found.And(references.Samples(d.file.Set))
 	warnings := append(found.Warnings, config.Warnings(d.file.Set, d.p.Now())...)
 	if faults = append(faults, found.Faults...); len(faults) > 0 {
 		return plan, nil, d.placed(faults)
@@ -172,6 +173,9 @@ func (d *draft) references(ctx context.Context, others []control.Other) (referen
 	found, err := references.Check(ctx, store, d.file.Set, others)
 	if err != nil {
 		return found, fmt.Errorf("read the secrets (or leave them out with --no-secrets): %w", err)
+	}
+	if d.p.deployed != nil { // a local system has a model of its own, or the key where nobody else can read it
+		found = found.And(references.Models(ctx, d.p.HTTP, d.file.Set, found.Keys))
 	}
 	for _, list := range []config.Faults{found.Faults, found.Warnings} {
 		for i := range list {

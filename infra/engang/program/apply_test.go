@@ -267,6 +267,35 @@ func TestApplyingToAStackIsAnnouncedAndConfirmed(t *testing.T) {
 	}
 }
 
+// On a stack the provider is asked whether it knows the models, with the key that the stack has.
+func TestModelsOfAStackAreLookedUp(t *testing.T) {
+	api, _ := deployed(t)
+	api.answer["/api/plan"] = control.Application{Kind: "plan", Changes: []config.Change{}}
+	models := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sk-of-the-test-0123456789" {
+			t.Errorf("asked with %q", r.Header.Get("Authorization"))
+		}
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"error":{"code":"model_not_found"}}`)
+	}))
+	defer models.Close()
+	api.answer["/api/endpoints"] = refusal{404, `{"type":"urn:engang:problem:not-configured","title":"Not configured","status":404}`}
+	for name, secret := range map[string]string{"hooks/agency-shop/1": "agency-shop-secret-of-the-test", "hooks/agency-pay/1": soundPay, "models/openai": "sk-of-the-test-0123456789"} {
+		provider := map[string]string{"hooks/agency-shop/1": "woocommerce", "hooks/agency-pay/1": "stripe"}[name]
+		if code, _, stderr := given(t, secret, "secret", "set", name, "--provider", provider, "--target", "my-stack", "--yes"); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "shop.yaml")
+	write(t, file, strings.Replace(shop(t), "    store: false", "    base_url: "+models.URL+"/v1", 1))
+	code, _, stderr := runIn(t.Context(), func(e *program.Env) {
+		e.Args, e.Now = []string{"apply", file, "--check", "--target", "my-stack"}, time.Now
+	})
+	if code != 2 || !strings.Contains(stderr, "/recipes/card/model/name: the provider does not know the model") {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+}
+
 // A schema is stored to the byte as it is sent: else what the local system applied on save, and what this
 // program applies, would be two contents of one version.
 func TestApplyAndSaveStoreTheSame(t *testing.T) {

@@ -65,6 +65,8 @@ var refusedRows = []refused{
 	{name: "4-schema-outside-the-subset", from: "summary: {type: string}", to: "summary: {type: string, default: none}"},
 	{name: "4-schema-that-does-not-compile", from: "summary: {type: string}", to: "summary: {$ref: \"#/$defs/missing\"}"},
 	{name: "4-check-that-never-matches", from: "path: /summary", to: "path: /sumary"},
+	{name: "4-pointer-that-never-matches", from: "id: /id}", to: "id: /product_id}"},
+	{name: "4-field-that-never-matches", from: "name: /name", to: "name: /title"},
 	{name: "4-source-that-no-delivery-names", from: "    provider: stripe\n", to: "    provider: openai\n    source: proj_1\n"},
 	{name: "4-address-that-is-signed", from: "    provider: stripe\n", to: "    provider: square\n"},
 	{name: "4-type-that-nothing-says", from: "    provider: stripe\n", to: "    provider: ghost\n"},

@@ -1,5 +1,5 @@
 // Package references holds what a configuration refers to against what is there: secrets in the parameter
-// store. Functions that check configurations may read no secret, so that this is done where an operator's
+// store, models of a provider, and what senders send. Functions that check configurations may read no secret, so that this is done where an operator's
 // own rights are.
 package references
 
@@ -24,11 +24,17 @@ type Store interface {
 	Parameters(ctx context.Context, paths []string) (map[string]secrets.Value, error)
 }
 
-// Findings are what is wrong with the secrets of a configuration, and what is worth a look. Neither
+// Findings are what is wrong with what a configuration refers to, and what is worth a look. Neither
 // repeats a secret.
 type Findings struct {
 	Faults   config.Faults
 	Warnings config.Faults
+	Keys     map[string]secrets.Value // of the providers of models, those that are sound
+}
+
+// And joins two findings.
+func (f Findings) And(more Findings) Findings {
+	return Findings{Faults: append(f.Faults, more.Faults...), Warnings: append(f.Warnings, more.Warnings...), Keys: f.Keys}
 }
 
 // Check reads every secret that a configuration refers to, and those of other environments, which must be
@@ -58,6 +64,7 @@ func Check(ctx context.Context, store Store, set config.Set, others []control.Ot
 		return Findings{}, err
 	}
 	c := checker{set: set, found: found, elsewhere: map[[sha256.Size]byte]control.Other{}}
+	c.Keys = map[string]secrets.Value{}
 	for _, o := range others {
 		for _, ref := range o.Secrets {
 			if value, ok := c.value(secrets.Ref(ref)); ok {
@@ -108,7 +115,9 @@ func (c *checker) keys() {
 		}
 		if reason := plain(string(value.Reveal())); reason != "" {
 			c.fault(at, "what the reference leads to is no key: "+reason, "set it anew: engang secret set "+path+" --replace")
+			continue
 		}
+		c.Keys[name] = value
 	}
 }
 
