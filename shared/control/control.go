@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"engang/shared/audit"
@@ -25,6 +26,25 @@ var ErrAmbiguous = errors.New("several operations begin like this")
 
 // ErrScope says that no tenant and environment was named, and it is not clear which is meant.
 var ErrScope = errors.New("tenant and environment are not clear")
+
+// A ScopeError says which tenants and environments may be meant.
+type ScopeError struct{ Fit []object.Scope }
+
+// Error names the first of them.
+func (e *ScopeError) Error() string {
+	const most = 20
+	var names []string
+	for _, s := range e.Fit[:min(len(e.Fit), most)] {
+		names = append(names, s.String())
+	}
+	if more := len(e.Fit) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("%v: one of %s", ErrScope, strings.Join(names, ", "))
+}
+
+// Is makes errors.Is(err, ErrScope) true.
+func (e *ScopeError) Is(target error) bool { return target == ErrScope }
 
 // ErrReason says that an act that is recorded was asked for without a reason.
 var ErrReason = errors.New("a reason is needed")
@@ -96,7 +116,7 @@ func (c *Control) Scope(ctx context.Context, named object.Scope, endpoint string
 	case 1:
 		return fit[0], nil
 	}
-	return object.Scope{}, fmt.Errorf("%d fit: %w", len(fit), ErrScope)
+	return object.Scope{}, &ScopeError{fit}
 }
 
 // Endpoint shows what is configured for an address. References of secrets are shown, secrets never.

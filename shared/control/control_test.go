@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,18 @@ func TestScope(t *testing.T) {
 		if got != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%s: %v, %v", c.name, got, err)
 		}
+	}
+}
+
+func TestWhichTenantIsMeantIsAskedByName(t *testing.T) {
+	m := newMemory()
+	m.scopes = nil
+	for n := range 22 {
+		m.scopes = append(m.scopes, object.Scope{Tenant: fmt.Sprint("t", n), Environment: "test"})
+	}
+	_, err := m.control().Scope(t.Context(), object.Scope{}, "")
+	if !errors.Is(err, control.ErrScope) || !strings.Contains(err.Error(), "one of t0/test, t1/test, ") || !strings.HasSuffix(err.Error(), "t19/test, and 2 more") {
+		t.Error(err)
 	}
 }
 

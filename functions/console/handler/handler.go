@@ -119,7 +119,11 @@ func (h *Handler) refuse(ctx context.Context, e events.APIGatewayV2HTTPRequest, 
 func translate(err error) error {
 	switch {
 	case errors.Is(err, control.ErrScope):
-		return &problem.QueryError{Parameter: "tenant and environment", Want: "a name for each, since the stack has more than one"}
+		want := "a name for each, since the stack has more than one"
+		if e, ok := errors.AsType[*control.ScopeError](err); ok {
+			want += " (" + strings.TrimPrefix(e.Error(), control.ErrScope.Error()+": ") + ")"
+		}
+		return &problem.QueryError{Parameter: "tenant and environment", Want: want}
 	case errors.Is(err, control.ErrCursor):
 		return &problem.QueryError{Parameter: "after", Want: "the cursor of a former page"}
 	case errors.Is(err, control.ErrAmbiguous):

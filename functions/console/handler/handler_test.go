@@ -171,6 +171,7 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"an ambiguous id", "GET", "/api/show", "id=x", "", control.ErrAmbiguous, 400, "longer beginning"},
 		{"a strange cursor", "GET", "/api/events", "after=x", "", control.ErrCursor, 400, "after"},
 		{"several tenants", "GET", "/api/events", "", "", control.ErrScope, 400, "tenant and environment"},
+		{"one of several tenants", "GET", "/api/config", "", "", &control.ScopeError{Fit: []object.Scope{shop, {Tenant: "other", Environment: "test"}}}, 400, "(one of shop/test, other/test)"},
 		{"no reason", "POST", "/api/reveal", "", "{}", control.ErrReason, 400, "reason"},
 		{"no such event", "GET", "/api/show", "id=x", "", inbox.ErrNotFound, 404, "not-found"},
 		{"no such event, in whatever tenant", "GET", "/api/show", "id=evt_aaaaaaaaaaaaaaaa", "", inbox.ErrNotFound, 404, "not-found"},
