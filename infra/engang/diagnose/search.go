@@ -108,10 +108,7 @@ func (s *search) run(a attempt, v verdict) (attempt, bool) {
 			return s.settle(b, nil)
 		}
 	}
-	bases = bases[:min(len(bases), maxBases)]
-	if len(bases) == 0 {
-		bases = []base{{attempt: a}} // another sender's headers may be there
-	}
+	bases = bases[:min(len(bases), maxBases)] // none where no header can be read: then nothing else can be tried
 	for _, b := range bases {
 		if fitted, ok := s.singles(b); ok {
 			return fitted, true

@@ -247,6 +247,7 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	writeCaptures(t)
 	for _, folder := range []string{"infra", "config"} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
@@ -255,7 +256,7 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	for _, name := range []string{"infra/local.yaml", "config/all.yaml", "shop.yaml", "crm.yaml"} { // of no secret and no sender
 		write(t, name, "version: 1\ntenant: shop\nenvironment: test\n")
 	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init"} {
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")
 		examples, flags, _ := strings.Cut(after, "Flags:\n")
@@ -309,7 +310,7 @@ func example(t *testing.T, args []string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	code, _, stderr := runIn(ctx, func(e *program.Env) { e.Args, e.Stdin = append(args, "--target", api.url), bytes.NewReader(input) })
-	if code != 0 {
+	if code != 0 && !(code == 7 && args[0] == "verify") { // a delivery with faults is what it is for
 		t.Errorf("engang %s: exit %d %s", strings.Join(args, " "), code, stderr)
 	}
 }
