@@ -1,0 +1,167 @@
+package program_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"engang/shared/secrets"
+)
+
+// Of two people who rotate at once, one is refused; whose write was done and whose answer was lost is not.
+func TestTwoRotationsAtOnce(t *testing.T) {
+	api := serveCanned(t)
+	api.names(one)
+	endpoints := api.answer["/api/endpoints"].(func() any)
+	api.answer["/api/endpoints"] = func() any { // the store has been looked at before
+		if err := vault(api.store()).Put(t.Context(), "hooks/woo-shop/2", secrets.NewValue(firstSecret)); err != nil {
+			t.Error(err)
+		}
+		return endpoints()
+	}
+	code, _, stderr := given(t, secondSecret, "secret", "rotate", "woo-shop", "--target", api.url)
+	if code != 4 || !strings.Contains(stderr, "somebody else") || api.held(t)["hooks/woo-shop/2"] != firstSecret {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+}
+
+func TestALostAnswerOfTheStoreIsNoRefusal(t *testing.T) {
+	api := serveCanned(t)
+	api.names(one)
+	at := api.store()
+	to, err := url.Parse(at.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var puts atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		if strings.HasSuffix(r.Request.Header.Get("X-Amz-Target"), ".PutParameter") && puts.Add(1) == 2 { // the first is the rotation
+			return errors.New("lost")
+		}
+		return nil
+	}
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	server := httptest.NewServer(proxy)
+	defer server.Close()
+	at.Endpoint = server.URL
+	api.answer["/local/aws"] = at
+	code, stdout, stderr := given(t, secondSecret, "secret", "rotate", "woo-shop", "--target", api.url)
+	if code != 0 || api.held(t)["hooks/woo-shop/2"] != secondSecret || puts.Load() != 3 {
+		t.Errorf("exit %d after %d writes: %s%s", code, puts.Load(), stdout, stderr)
+	}
+}
+
+func TestTheStoreRefusesOrDoesNotAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		code   int
+		says   string
+	}{
+		{"an identity without the right", refuse("AccessDeniedException"), 5, "refuses this identity"},
+		{"an identity that has ended", refuse("ExpiredTokenException"), 5, "refuses this identity"},
+		{"what it does not like", refuse("ValidationException"), 1, "refuses: ValidationException"},
+		{"slowly", func(_ http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body) // only then is it noticed that the other side has gone
+			<-r.Context().Done()
+		}, 6, "no answer in time"},
+		{"not at all", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 6, "no answer"},
+	} {
+		server := httptest.NewServer(c.answer)
+		api := serveCanned(t)
+		at := api.store()
+		at.Endpoint = server.URL
+		api.answer["/local/aws"] = at
+		for _, args := range [][]string{{"secret", "set", "woo-shop"}, {"secret", "rotate", "woo-shop"}, {"secret", "retire", "woo-shop"}, {"send"}} {
+			code, _, stderr := given(t, secondSecret, append(args, "--target", api.url, "--timeout", "300ms")...)
+			if code != c.code || !strings.Contains(stderr, c.says) || strings.Contains(stderr, secondSecret) {
+				t.Errorf("%s, %v: exit %d %s", c.name, args, code, stderr)
+			}
+		}
+		server.Close()
+	}
+	api := serveCanned(t)
+	api.answer["/local/aws"] = refusal{404, `{"message":"Not Found"}`}
+	if code, _, stderr := given(t, secondSecret, "secret", "set", "woo-shop", "--target", api.url); code != 1 || !strings.Contains(stderr, "of another version") {
+		t.Errorf("an older system: exit %d %s", code, stderr)
+	}
+}
+
+// refuse is a store that repeats what it was given in what it says about it.
+func refuse(code string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		given, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"__type":%q,"message":%q}`, code, given)
+	}
+}
+
+// On a stack it is said which, and nothing is written without a yes.
+func TestSecretsOfAStackAreWrittenAfterAYes(t *testing.T) {
+	api, _ := deployed(t)
+	api.names(one)
+	at := api.store()
+	held := func() string {
+		found, err := vault(at).Parameters(t.Context(), []string{"hooks/woo-shop/1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(found["hooks/woo-shop/1"].Reveal())
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		held string
+	}{
+		{"without --yes", nil, 2, "local-woo-secret"},
+		{"with --yes", []string{"--yes"}, 0, firstSecret},
+	} {
+		code, stdout, stderr := given(t, firstSecret, append([]string{"secret", "set", "woo-shop", "--replace", "--target", "my-stack"}, c.args...)...)
+		if code != c.code || !strings.HasPrefix(stderr, "stack my-stack, account 123456789012, region eu-north-1\n") || held() != c.held {
+			t.Errorf("%s: exit %d %s%s", c.name, code, stdout, stderr)
+		}
+		if code == 0 && !strings.Contains(stdout, "within five minutes") {
+			t.Errorf("%s: %s", c.name, stdout)
+		}
+	}
+}
+
+// A deployed stack's engine for secrets is where its region is; send reads the first that stands there.
+func TestSendSignsWithTheFirstSecretThatStandsThere(t *testing.T) {
+	api := serveCanned(t)
+	api.names(both)
+	signed := func() string {
+		code, stdout, stderr := run(t, t.Context(), "send", "--curl", "--target", api.url)
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		return stdout
+	}
+	before := signed()
+	if err := vault(api.store()).Put(t.Context(), "hooks/woo-shop/2", secrets.NewValue(secondSecret)); err != nil {
+		t.Fatal(err)
+	}
+	if after := signed(); after == before {
+		t.Error("signed with the former secret")
+	}
+	for _, path := range slices.Sorted(maps.Keys(api.held(t))) {
+		if _, err := vault(api.store()).Remove(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, _, stderr := run(t, t.Context(), "send", "--target", api.url); code != 3 || !strings.Contains(stderr, "no secret of endpoint woo-shop") {
+		t.Errorf("exit %d %s", code, stderr)
+	}
+}
