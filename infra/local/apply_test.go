@@ -111,6 +111,8 @@ func TestWhatAnotherProcessAppliesIsLiveWithinTheCachesSeconds(t *testing.T) {
 	t.Parallel()
 	s := start(t, local.Options{Manual: true})
 	deliver(t, s, product)
+	var before, after control.Endpoint
+	look(t, s, "/api/endpoints?name=woo-shop", &before)
 	raw, err := json.Marshal(map[string]any{"set": ignoring(s.Config(), true), "revision": 1})
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +128,9 @@ func TestWhatAnotherProcessAppliesIsLiveWithinTheCachesSeconds(t *testing.T) {
 		t.Fatalf("%s, %v", answer, err)
 	}
 	applied := time.Now()
+	if look(t, s, "/api/endpoints?name=woo-shop", &after); before.Version != 1 || after.Version != 2 {
+		t.Errorf("who has just applied is shown version %d, was %d", after.Version, before.Version)
+	}
 	if _, body := deliver(t, s, product); !strings.Contains(body, "duplicate") {
 		t.Errorf("at once: %s: this test shows nothing where there is no cache", body)
 	}
