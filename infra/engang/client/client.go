@@ -171,7 +171,25 @@ type answer struct {
 	body   []byte
 }
 
+// exchange sends a request. A look that the gateway has no room for is made again, while its time lasts:
+// it changed nothing. Deliveries and acts are the caller's to repeat.
 func (c *Client) exchange(r *http.Request) (answer, error) {
+	pause := 250 * time.Millisecond
+	for {
+		got, err := c.once(r)
+		if err != nil || got.status != http.StatusTooManyRequests || r.Method != http.MethodGet || pause > 4*time.Second {
+			return got, err
+		}
+		select {
+		case <-r.Context().Done():
+			return got, nil
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+func (c *Client) once(r *http.Request) (answer, error) {
 	got, err := c.HTTP.Do(r)
 	if err != nil {
 		return answer{}, noAnswer(err)
