@@ -82,7 +82,7 @@ func expand(path string) ([]string, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		return []string{path}, regular(path, info)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -98,8 +98,23 @@ func expand(path string) ([]string, error) {
 	return files, nil
 }
 
+// regular refuses what has no end or waits for a writer: a pipe, a device.
+func regular(path string, info os.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return fmt.Errorf("%s is no regular file", path)
+}
+
 // load reads at most one byte more than a file may have.
 func load(path string) ([]byte, error) {
+	info, err := os.Stat(path) // before it is opened: that already waits for the other end of a pipe
+	if err != nil {
+		return nil, err
+	}
+	if err := regular(path, info); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

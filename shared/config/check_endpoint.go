@@ -36,7 +36,7 @@ func (c *checker) endpoint(e Endpoint) {
 	}
 	c.faults.shape(e.MaxBody >= 0, at+"/max_body", "a size below nothing", "use 4MiB or less")
 	c.publicURL(at+"/public_url", e)
-	c.secrets(at+"/secrets", e.Secrets)
+	c.secrets(at+"/secrets", e.Name, e.Secrets)
 	scheme, known := c.scheme(at, e)
 	if known {
 		c.source(at+"/source", e, scheme)
@@ -63,12 +63,17 @@ func (c *checker) publicURL(at string, e Endpoint) {
 	}
 }
 
-func (c *checker) secrets(at string, refs []secrets.Ref) {
+// secrets holds an endpoint to secrets of its own: one that stands in another endpoint's folder would be
+// retired with that one, and might be another tenant's.
+func (c *checker) secrets(at, endpoint string, refs []secrets.Ref) {
 	c.faults.shape(len(refs) > 0, at, "no secret", "name the reference of one: ssm:hooks/NAME/1")
 	c.faults.shape(len(refs) <= MaxSecrets, at, fmt.Sprintf("more than %d secrets", MaxSecrets), "retire those that the sender no longer signs with")
 	for i, ref := range refs {
 		here := fmt.Sprintf("%s/%d", at, i)
 		c.faults.shape(below(ref, "hooks/"), here, "not a reference to the secret of a sender", "write ssm:hooks/NAME/1")
+		if recipe.IsName(endpoint) && below(ref, "hooks/") && !below(ref, "hooks/"+endpoint+"/") {
+			c.faults.add(here, "the secret of another endpoint", "put it below the endpoint's own name: ssm:hooks/"+endpoint+"/1")
+		}
 		c.faults.shape(slices.Index(refs, ref) == i, here, "the same reference twice", "write it once")
 	}
 }

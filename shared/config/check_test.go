@@ -76,9 +76,12 @@ var faulty = []struct {
 	{"an endpoint too big to store", func(s *config.Set) { s.Endpoints[0].Source = "https://" + strings.Repeat("a", 300<<10) + "/" }, wooAt, "bytes"},
 	{"no secret", func(s *config.Set) { s.Endpoints[0].Secrets = nil }, wooAt + "/secrets", "no secret"},
 	{"four secrets", func(s *config.Set) {
-		s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/a/1", "ssm:hooks/a/2", "ssm:hooks/a/3", "ssm:hooks/a/4"}
+		s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/woo-shop/1", "ssm:hooks/woo-shop/2", "ssm:hooks/woo-shop/3", "ssm:hooks/woo-shop/4"}
 	}, wooAt + "/secrets", "more than 3"},
-	{"one secret twice", func(s *config.Set) { s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/a/1", "ssm:hooks/a/1"} }, wooAt + "/secrets/1", "twice"},
+	{"the secret of another endpoint", func(s *config.Set) { s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/crm/1"} }, wooAt + "/secrets/0", "another endpoint"},
+	{"one secret twice", func(s *config.Set) {
+		s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/woo-shop/1", "ssm:hooks/woo-shop/1"}
+	}, wooAt + "/secrets/1", "twice"},
 	{"a secret in place of its reference", func(s *config.Set) { s.Endpoints[0].Secrets[0] = "plain" }, wooAt + "/secrets/0", "not a reference"},
 	{"a model's key as a secret", func(s *config.Set) { s.Endpoints[0].Secrets[0] = "ssm:models/openai" }, wooAt + "/secrets/0", "not a reference"},
 	{"an address of another endpoint", func(s *config.Set) { s.Endpoints[0].PublicURL = "https://hooks.example.com/hooks/other" }, wooAt + "/public_url", "not the address of this endpoint"},
@@ -223,6 +226,7 @@ func TestCheckKnowsEveryProvider(t *testing.T) {
 		s := set()
 		sender(&s, provider, func(e *config.Endpoint) {
 			e.Name, e.PublicURL = provider, "https://hooks.example.com/hooks/"+provider
+			e.Secrets = []secrets.Ref{secrets.Ref("ssm:hooks/" + provider + "/1")}
 			row, _ := webhook.Lookup(provider)
 			if row.NeedsType() {
 				e.Type = "product.updated"

@@ -12,13 +12,13 @@ import (
 )
 
 // Type is what the sender says has happened. It returns an error that wraps [ErrMalformed] when the
-// delivery does not say it once, in at most 255 printable ASCII characters.
+// delivery does not say it once, in at most 255 printable ASCII characters without a comma.
 func (s Scheme) Type(req Request, doc any) (string, error) {
 	text := ""
 	if s.eventType != nil {
 		text = s.eventType(reading{Request: req, doc: doc})
 	}
-	if !printable(text) {
+	if !printable(text) || strings.Contains(text, ",") { // a comma joins a header that came twice: no sender's type has one
 		return "", fmt.Errorf("read type of %s delivery: %w", s.name, ErrMalformed)
 	}
 	return text, nil

@@ -304,3 +304,13 @@ func TestSignedTimesAreWithinTheYearsThatARankTakes(t *testing.T) {
 		}
 	}
 }
+
+// A proxy or gateway that joins a topic header sent twice leaves a text that names no type of the endpoint:
+// answering "ignored" would lose the event in silence.
+func TestATypeThatCameTwiceIsRefused(t *testing.T) {
+	scheme, _ := webhook.Lookup("woocommerce")
+	r := webhook.Request{Method: http.MethodPost, Header: http.Header{"X-Wc-Webhook-Topic": {"product.updated, product.updated"}}, Body: []byte(`{"id":1}`)}
+	if got, err := scheme.Type(r, map[string]any{}); !errors.Is(err, webhook.ErrMalformed) {
+		t.Errorf("Type = %q, %v", got, err)
+	}
+}

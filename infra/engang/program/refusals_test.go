@@ -50,7 +50,7 @@ var refusedRows = []refused{
 	{name: "2-wrong-kind", from: "", secret: "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw+/Aa0123456789ab"},
 	{name: "2-an-api-key", from: "", secret: "sk_live_0123456789abcdef0123456789abcdef0123"},
 	{name: "2-same-secret-in-production", from: "", secret: "whsec_fedcba9876543210fedcba9876543210"},
-	{name: "2-same-reference-in-production", from: "ssm:hooks/agency-pay/1", to: "ssm:hooks/live-pay/1"},
+	{name: "2-secret-of-another-endpoint", from: "ssm:hooks/agency-pay/1", to: "ssm:hooks/live-pay/1"},
 	{name: "2-more-than-three", from: "[ssm:hooks/agency-pay/1]", to: "[ssm:hooks/a/1, ssm:hooks/a/2, ssm:hooks/a/3, ssm:hooks/a/4]"},
 
 	{name: "3-applied-version-with-other-content", from: "Be short.", to: "Be brief."},
@@ -60,7 +60,7 @@ var refusedRows = []refused{
 	{name: "3-name-with-space", from: "  agency-pay:\n", to: "  agency pay:\n"},
 	{name: "3-name-over-64", from: "  agency-pay:\n", to: "  " + strings.Repeat("a", 65) + ":\n"},
 
-	{name: "4-name-of-another-tenant", from: "  agency-pay:\n", to: "  woo-shop:\n"},
+	{name: "4-name-of-another-tenant", from: "  agency-pay:\n", to: "  woo-shop:\n", also: []string{"ssm:hooks/agency-pay/1", "ssm:hooks/woo-shop/1"}},
 	{name: "4-two-objects-of-one-event", from: twoEvents, to: twoEvents + strings.Replace(twoEvents, "kind: product, id: /id", "kind: parent, id: /parent_id", 1)},
 	{name: "4-schema-outside-the-subset", from: "summary: {type: string}", to: "summary: {type: string, default: none}"},
 	{name: "4-schema-that-does-not-compile", from: "summary: {type: string}", to: "summary: {$ref: \"#/$defs/missing\"}"},
