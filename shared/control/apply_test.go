@@ -223,7 +223,7 @@ func TestWhatIsRefusedIsRefusedWhoeverHasCheckedIt(t *testing.T) {
 		{"a fault of what is live", func(s *config.Set) { s.Recipes[0].Version = 2 }, "/recipes/card/version", "goes back"},
 		{"a secret of another environment", func(s *config.Set) {
 			s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/woo-shop/1", "ssm:hooks/live/1"}
-		}, "/endpoints/woo-shop/secrets/1", "the secret of endpoint live in production"},
+		}, "/endpoints/woo-shop/secrets/1", "the secret of another endpoint"},
 	} {
 		m, s := newMemory(), newShelf()
 		m.scopes = []object.Scope{production, shop}

@@ -357,3 +357,18 @@ func TestAnEndpointShowsReferencesAndLiveVersions(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A list without entries is [] and never null: the published schema says array, and programs go through it.
+func TestAnEventWithoutOperationsOrRecipesHasEmptyLists(t *testing.T) {
+	m := newMemory()
+	e := m.event(1, "product:794", 5)
+	e.Operations, e.Recipes = nil, nil
+	m.events[e.ID] = e
+	got, err := m.control().Show(t.Context(), shop, string(e.ID), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw := toJSON(t, got); !strings.Contains(raw, `"operations":[]`) || !strings.Contains(raw, `"recipes":[]`) {
+		t.Error(raw)
+	}
+}

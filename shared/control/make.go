@@ -39,7 +39,7 @@ func eventOf(e inbox.Event, seen inbox.Seen, conflicts []inbox.Conflict) Event {
 		Object: e.Object.String(), ObjectVersion: e.Rank.Version().String(), Rank: string(e.Rank),
 		ReceivedAt: e.ReceivedAt.UTC(), Deliveries: 1 + seen.Count, LastSeenAt: last,
 		EventID: e.SenderID, DeliveryID: e.DeliveryID, Digest: digest(e.Digest), BodyBytes: e.Body.Bytes,
-		Recipes: refs(e.Recipes), Operations: slices.Concat([]string{}, e.Operations),
+		Recipes: refs(e.Recipes), Operations: append([]string{}, e.Operations...),
 		Generation: e.Generation, Sends: e.Sends, EndedAt: at(e.EndedAt), ExpiresAt: at(e.ExpiresAt), Reason: e.Reason, Category: e.Category,
 	}
 	if e.State == inbox.Received {

@@ -17,6 +17,7 @@ type ending struct {
 	outcome  inbox.Outcome
 	parked   bool
 	op       string // the operation's name; empty where the input was invalid
+	token    int64  // that it failed with
 	reason   string
 	category operation.Category
 }
@@ -26,8 +27,8 @@ func (j *job) ended(how inbox.Outcome) ending { return ending{outcome: how, op: 
 // broken takes notice of an operation that failed, now or earlier: a notice to the dead-letter queue,
 // then this event's rank on the operation, so that a redrive works for the newest event. A crash between
 // sends the notice twice; the failed operation exists once.
-func (j *job) broken(ctx context.Context, why string, category operation.Category) (ending, error) {
-	e := ending{parked: true, op: j.key.String(), reason: why, category: category}
+func (j *job) broken(ctx context.Context, token int64, why string, category operation.Category) (ending, error) {
+	e := ending{parked: true, op: j.key.String(), token: token, reason: why, category: category}
 	if err := j.notify(ctx, j.ev, e); err != nil {
 		return ending{}, err
 	}
@@ -61,7 +62,7 @@ func (j *job) raise(ctx context.Context, seen operation.State) error {
 func (w *Worker) notify(ctx context.Context, ev inbox.Event, e ending) error {
 	err := w.Notices.Notify(ctx, inbox.Notice{
 		Event: ev.ID, Scope: ev.Scope, Generation: ev.Generation,
-		Operation: e.op, Reason: e.reason, Category: string(e.category),
+		Operation: e.op, Token: e.token, Reason: e.reason, Category: string(e.category),
 	})
 	if err != nil {
 		return fmt.Errorf("send notice of event %s: %w", ev.ID, err)

@@ -321,13 +321,38 @@ func TestANoticeThatComesBackIsARedrive(t *testing.T) {
 			w.rest()
 		})
 	})
+	t.Run("that fails again opens one budget, however often the notice comes", func(t *testing.T) {
+		each(t, func(t *testing.T, w *world) {
+			refusal := bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")
+			w.model.script = []operation.Answer{refusal, refusal, refusal, refusal, refusal}
+			first := w.receive(arrival{name: "A", version: one})
+			w.run(first)
+			w.run(w.receive(arrival{name: "A", version: two})) // a second notice of the same failure
+			for range 3 {
+				for _, n := range w.sent.all[:2] {
+					if err := w.worker(nil).Redriven(t.Context(), n); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if w.model.count() != 2 || len(w.sent.all) != 3 {
+				t.Errorf("%d calls, %d notices; want one more call for one redrive", w.model.count(), len(w.sent.all))
+			}
+			if err := w.worker(nil).Redriven(t.Context(), w.sent.all[2]); err != nil || w.model.count() != 3 { // the new failure's own
+				t.Errorf("%v, %d calls", err, w.model.count())
+			}
+			w.rest()
+		})
+	})
 	t.Run("of an event without an operation", func(t *testing.T) {
 		each(t, func(t *testing.T, w *world) {
 			id := w.receive(arrival{version: one, key: "k"})
 			w.run(id)
 			w.apply("card", 1, "auto")
-			if err := w.worker(nil).Redriven(t.Context(), w.sent.all[0]); err != nil {
-				t.Fatal(err)
+			for range 3 {
+				if err := w.worker(nil).Redriven(t.Context(), w.sent.all[0]); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if ev := w.event(id); ev.State != inbox.Parked || ev.Generation != 1 || len(w.sent.all) != 2 {
 				t.Errorf("event is %s, generation %d, %d notices", ev.State, ev.Generation, len(w.sent.all))

@@ -99,7 +99,7 @@ func (j *job) refusedClaim(ctx context.Context, c operation.Claim, stored operat
 	case operation.Done:
 		e, err = j.publish(ctx, stored.Output, stored.Digest)
 	case operation.Broken:
-		e, err = j.broken(ctx, stored.Reason, stored.Category)
+		e, err = j.broken(ctx, stored.Token, stored.Reason, stored.Category)
 	case operation.WaitsForPerson:
 		e, err = j.waiting(ctx, stored.State)
 	case operation.Overtaken:

@@ -15,7 +15,9 @@ import (
 const redriveActor = "aws:sqs-redrive"
 
 // Redriven takes a notice that came back from the dead-letter queue as a redrive of what it names, then
-// works on the newest event that waits for it. What was redriven already is only worked on.
+// works on the newest event that waits for it. A notice is good for one redrive of the failure that it tells:
+// the queue may deliver it again, and several notices may tell of one failure. What was redriven already is
+// only worked on.
 func (w *Worker) Redriven(ctx context.Context, n inbox.Notice) error {
 	event, err := w.reopen(ctx, n)
 	if err != nil {
@@ -32,6 +34,13 @@ func (w *Worker) reopen(ctx context.Context, n inbox.Notice) (inbox.EventID, err
 	now := w.Now()
 	due := now.Add(w.Limits.Pause)
 	if n.Operation == "" {
+		ev, err := w.Store.Event(ctx, n.Event)
+		if err != nil {
+			return "", err
+		}
+		if ev.Generation != n.Generation { // reopened by this notice, or by somebody, since
+			return n.Event, nil
+		}
 		if err := w.Store.Reopen(ctx, n.Event, due); err != nil && !errors.Is(err, inbox.ErrStale) {
 			return "", err
 		}
@@ -45,10 +54,10 @@ func (w *Worker) reopen(ctx context.Context, n inbox.Notice) (inbox.EventID, err
 	if err != nil {
 		return "", err
 	}
-	if op.State != operation.Failed {
+	if op.State != operation.Failed || op.Token != n.Token { // redriven since, by this notice or by somebody; a later failure has a notice of its own
 		return op.Event, nil
 	}
-	err = w.Store.Redrive(ctx, operation.Redrive{Key: key, Seen: operation.Failed, Token: op.Token, Event: op.Event, WriteID: w.NewID(), Now: now, Due: due})
+	err = w.Store.Redrive(ctx, operation.Redrive{Key: key, Seen: operation.Failed, Token: n.Token, Event: op.Event, WriteID: w.NewID(), Now: now, Due: due})
 	if _, refused := errors.AsType[*operation.RefusedError](err); err != nil && !refused { // refused: redriven already
 		return "", err
 	}

@@ -10,6 +10,7 @@ type Notice struct {
 	Generation int // of the event, as the worker read it
 	Scope      object.Scope
 	Operation  string // its key; empty when the event could not become an operation
+	Token      int64  // fencing token that the operation failed with: a redrive by this notice is for that failure alone
 	Reason     string // one sentence of ours
 	Category   string
 }

@@ -32,6 +32,7 @@ type wire struct {
 type wireNotice struct {
 	Event       inbox.EventID `json:"event"`
 	Operation   string        `json:"operation,omitempty"`
+	Token       int64         `json:"token,omitempty"`
 	Reason      string        `json:"reason"`
 	Category    string        `json:"category"`
 	Generation  int           `json:"generation"`
@@ -55,6 +56,7 @@ func Decode(body string) (Message, error) {
 			Generation: n.Generation,
 			Scope:      object.Scope{Tenant: n.Tenant, Environment: n.Environment},
 			Operation:  n.Operation,
+			Token:      n.Token,
 			Reason:     n.Reason,
 			Category:   n.Category,
 		}}, nil
@@ -65,7 +67,7 @@ func Decode(body string) (Message, error) {
 func encode(m Message) (string, error) {
 	w := wire{Event: m.Event}
 	if n := m.Notice; n != nil {
-		w.Notice = &wireNotice{n.Event, n.Operation, n.Reason, n.Category, n.Generation, n.Scope.Tenant, n.Scope.Environment}
+		w.Notice = &wireNotice{n.Event, n.Operation, n.Token, n.Reason, n.Category, n.Generation, n.Scope.Tenant, n.Scope.Environment}
 	}
 	b, err := json.Marshal(w)
 	if err != nil {
