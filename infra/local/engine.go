@@ -80,6 +80,11 @@ func (s *System) startEngine(ctx context.Context) error {
 		if !KeepsDataIn(s.o.DataDir) {
 			return fmt.Errorf("keep data in %s: %w", s.o.DataDir, ErrDataDir)
 		}
+		unlock, err := lock(s.o.DataDir)
+		if err != nil {
+			return err
+		}
+		s.closers = append(s.closers, func(context.Context) error { return unlock() }) // last: when everything is written
 		name = "engang"
 	}
 	template, err := cloudformation.Read(s.o.TemplatePath)

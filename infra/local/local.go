@@ -68,6 +68,10 @@ const UsualSpeed = 50
 // its folder from KUMO_DATA_DIR when the program starts.
 var ErrDataDir = errors.New("KUMO_DATA_DIR is not set to the data folder")
 
+// ErrDataInUse says that another program keeps its data in the folder: each would write over what the
+// other has acknowledged.
+var ErrDataInUse = errors.New("another engang local uses this data folder; stop it, or give another --data")
+
 // A System runs until it is closed. Its methods are safe for concurrent use.
 type System struct {
 	o         Options

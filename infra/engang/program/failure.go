@@ -56,6 +56,7 @@ var codes = []struct {
 	{faults.ErrUnknown, exitUsage},
 	{cloudformation.ErrNoTemplate, exitUsage},
 	{local.ErrDataDir, exitUsage},
+	{local.ErrDataInUse, exitUsage},
 	{config.ErrChanged, exitState},
 }
 
