@@ -45,6 +45,22 @@ type Endpoint struct {
 	TypeAt *document.Pointer `json:"type_at,omitempty"` // where the type is in the body
 	Legacy bool              `json:"legacy,omitempty"`  // takes the sender's older signatures too, which prove less
 	HMAC   *HMAC             `json:"hmac,omitempty"`    // how a sender signs that has no row of its own
+
+	SilentAfterSeconds int      `json:"silent_after_seconds,omitempty"` // without a delivery for so long, the sender is reported as silent
+	CatchUp            *CatchUp `json:"catch_up,omitempty"`
+}
+
+// A CatchUp fetches from the source what it failed to deliver.
+type CatchUp struct {
+	Target       string `json:"target"` // a name among [Common.Targets]
+	EverySeconds int    `json:"every_seconds"`
+}
+
+// A Target is another system that is called at a fixed address: no address from a payload is ever fetched.
+type Target struct {
+	Kind    string      `json:"kind"` // "woocommerce"
+	BaseURL string      `json:"base_url"`
+	Key     secrets.Ref `json:"key"` // WooCommerce: consumer key and consumer secret, joined by a colon
 }
 
 // An HMAC is the signature of a sender without a row of its own.
@@ -82,6 +98,7 @@ type Common struct {
 	EventDays  int                 `json:"event_days"`
 	ResultDays int                 `json:"result_days"`
 	Providers  map[string]Provider `json:"providers"`
+	Targets    map[string]Target   `json:"targets,omitempty"`
 }
 
 // A Set is one whole configuration of a tenant and environment, as it is applied.
@@ -99,6 +116,7 @@ type Pointer struct {
 	Common    int            `json:"common"`
 	Endpoints map[string]int `json:"endpoints"`
 	Recipes   map[string]int `json:"recipes"`
+	Quiet     map[string]int `json:"quiet,omitempty"` // seconds of the quiet period, of live recipes that have one
 	At        time.Time      `json:"at,omitzero"`
 	By        string         `json:"by,omitempty"` // the caller's identity
 }

@@ -34,6 +34,7 @@ var (
 	Push    = lifecycle.Transition[State]{Name: "push", From: []State{Received}, To: Received}
 	Redrive = lifecycle.Transition[State]{Name: "redrive", From: []State{Parked, Settled, Received}, To: Received, Person: true} // together with its operation, whose state decides
 	Reopen  = lifecycle.Transition[State]{Name: "reopen", From: []State{Parked}, To: Received, Person: true}                     // parked without an operation
+	Dismiss = lifecycle.Transition[State]{Name: "dismiss", From: []State{Parked}, To: Parked, Person: true}                      // off the review list
 	Replay  = lifecycle.Transition[State]{Name: "replay", From: []State{Settled}, To: Received, Person: true}                    // under a raised recipe
 )
 
@@ -46,5 +47,5 @@ var Lifecycle = lifecycle.Machine[State]{
 		{Name: Settled, Rest: true, Means: "All that it asked for is done or decided; it leaves the table event_days later."},
 		{Name: Parked, Waiting: true, Means: "Set aside with a reason; a person redrives or dismisses it."},
 	},
-	Transitions: []lifecycle.Transition[State]{Settle, Park, Push, Redrive, Reopen, Replay},
+	Transitions: []lifecycle.Transition[State]{Settle, Park, Push, Redrive, Reopen, Dismiss, Replay},
 }

@@ -46,6 +46,7 @@ func TestEveryStateAndTransition(t *testing.T) {
 		"push":    {inbox.Received: inbox.Received},
 		"redrive": {inbox.Received: inbox.Received, inbox.Settled: inbox.Received, inbox.Parked: inbox.Received},
 		"reopen":  {inbox.Parked: inbox.Received},
+		"dismiss": {inbox.Parked: inbox.Parked},
 		"replay":  {inbox.Settled: inbox.Received},
 	}
 	if len(states) != len(inbox.Lifecycle.States) || len(want) != len(inbox.Lifecycle.Transitions) {
@@ -58,7 +59,7 @@ func TestEveryStateAndTransition(t *testing.T) {
 				t.Errorf("%s from %s: allowed %v to %s, want %v to %s", tr.Name, from, tr.Allows(from), tr.To, allowed, to)
 			}
 		}
-		if slices.Contains([]string{"redrive", "reopen", "replay"}, tr.Name) != tr.Person {
+		if slices.Contains([]string{"redrive", "reopen", "dismiss", "replay"}, tr.Name) != tr.Person {
 			t.Errorf("%s: a person moves it: %v", tr.Name, tr.Person)
 		}
 	}

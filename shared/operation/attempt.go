@@ -24,6 +24,7 @@ const (
 	Truncated Outcome = "truncated" // answered, cut off by the length limit
 	Transient Outcome = "transient" // no answer, or "not now": worth another try
 	Paused    Outcome = "paused"    // the provider cannot serve this model now; the attempt was given back
+	Stopped   Outcome = "stopped"   // no call was made: a limit of ours forbade it
 	Lost      Outcome = "lost"      // the lease ended without a word: the worker died or was fenced
 )
 
@@ -38,6 +39,8 @@ const (
 	CategoryUnusableOutput Category = "unusable output"
 	CategoryConfiguration  Category = "configuration"
 	CategoryBug            Category = "bug"
+	CategorySpendLimit     Category = "spend limit" // one event's limit: more money than the recipe allows
+	CategoryCancelled      Category = "cancelled"   // a person stopped it; redriven only when named
 )
 
 // Tokens counts what a call used, as the provider reports it.

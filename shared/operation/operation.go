@@ -86,7 +86,8 @@ type Operation struct {
 	Attempts  []Attempt
 	Reason    string
 	Category  Category
-	Decision  *Decision
+	Decision  *Decision // on a draft, or to cancel
+	Dismissed *Decision // a failed one that a person took off the review list
 	QueuedAt  time.Time // since when it stands in the review list
 	ExpiresAt time.Time
 }

@@ -16,7 +16,7 @@ const (
 	Superseded State = "superseded"
 )
 
-// The transitions of an operation. Submission to a background job and cancelling join with their issues.
+// The transitions of an operation. Submission to a background job joins with its issue.
 var (
 	Begin    = lifecycle.Transition[State]{Name: "claim", From: []State{Pending, Running, Superseded}, To: Running} // running: only over an expired lease; superseded: only for a newer version
 	Complete = lifecycle.Transition[State]{Name: "complete", From: []State{Running}, To: Completed}
@@ -28,9 +28,11 @@ var (
 	Overtake = lifecycle.Transition[State]{Name: "supersede", From: []State{Running}, To: Superseded}
 	Approve  = lifecycle.Transition[State]{Name: "approve", From: []State{Review}, To: Completed, Person: true}
 	Reject   = lifecycle.Transition[State]{Name: "reject", From: []State{Review}, To: Rejected, Person: true}
-	SetAside = lifecycle.Transition[State]{Name: "set aside", From: []State{Review}, To: Superseded, Person: true} // a newer result is there
-	Reopen   = lifecycle.Transition[State]{Name: "redrive", From: []State{Failed}, To: Pending, Person: true}      // with a new budget
-	Renew    = lifecycle.Transition[State]{Name: "renew", From: []State{Rejected}, To: Pending, Person: true}      // with a new budget and without the refused output
+	SetAside = lifecycle.Transition[State]{Name: "set aside", From: []State{Review}, To: Superseded, Person: true}            // a newer result is there
+	Reopen   = lifecycle.Transition[State]{Name: "redrive", From: []State{Failed}, To: Pending, Person: true}                 // with a new budget
+	Cancel   = lifecycle.Transition[State]{Name: "cancel", From: []State{Pending, Running, Review}, To: Failed, Person: true} // whoever works on it is fenced
+	Dismiss  = lifecycle.Transition[State]{Name: "dismiss", From: []State{Failed}, To: Failed, Person: true}                  // off the review list, for good unless it is redriven by name
+	Renew    = lifecycle.Transition[State]{Name: "renew", From: []State{Rejected}, To: Pending, Person: true}                 // with a new budget and without the refused output
 )
 
 // Lifecycle is the one statement of how an operation may move.
@@ -46,5 +48,5 @@ var Lifecycle = lifecycle.Machine[State]{
 		{Name: Rejected, Rest: true, Means: "A person refused the output; only a person opens it again."},
 		{Name: Superseded, Rest: true, Means: "A newer version had its result first; taken up again when the same content comes back as a newer version."},
 	},
-	Transitions: []lifecycle.Transition[State]{Begin, Complete, Retry, Pause, Hold, Fail, Exhaust, Overtake, Approve, Reject, SetAside, Reopen, Renew},
+	Transitions: []lifecycle.Transition[State]{Begin, Complete, Retry, Pause, Hold, Fail, Exhaust, Overtake, Approve, Reject, SetAside, Cancel, Dismiss, Reopen, Renew},
 }

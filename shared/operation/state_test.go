@@ -61,6 +61,8 @@ func TestEveryStateAndTransition(t *testing.T) {
 		"approve":   {from: from(operation.Review), to: operation.Completed, person: true},
 		"reject":    {from: from(operation.Review), to: operation.Rejected, person: true},
 		"set aside": {from: from(operation.Review), to: operation.Superseded, person: true},
+		"cancel":    {from: from(operation.Pending, operation.Running, operation.Review), to: operation.Failed, person: true},
+		"dismiss":   {from: from(operation.Failed), to: operation.Failed, person: true},
 		"redrive":   {from: from(operation.Failed), to: operation.Pending, person: true},
 		"renew":     {from: from(operation.Rejected), to: operation.Pending, person: true},
 	}
@@ -98,16 +100,16 @@ func TestStoredTextsStand(t *testing.T) {
 	for _, s := range operation.Lifecycle.States {
 		texts = append(texts, string(s.Name))
 	}
-	for _, o := range []operation.Outcome{operation.Usable, operation.Flagged, operation.Unusable, operation.Truncated, operation.Transient, operation.Paused, operation.Lost} {
+	for _, o := range []operation.Outcome{operation.Usable, operation.Flagged, operation.Unusable, operation.Truncated, operation.Transient, operation.Paused, operation.Stopped, operation.Lost} {
 		texts = append(texts, string(o))
 	}
-	for _, c := range []operation.Category{operation.CategoryTransient, operation.CategoryProviderPaused, operation.CategoryInvalidInput, operation.CategoryUnusableOutput, operation.CategoryConfiguration, operation.CategoryBug} {
+	for _, c := range []operation.Category{operation.CategoryTransient, operation.CategoryProviderPaused, operation.CategoryInvalidInput, operation.CategoryUnusableOutput, operation.CategoryConfiguration, operation.CategoryBug, operation.CategorySpendLimit, operation.CategoryCancelled} {
 		texts = append(texts, string(c))
 	}
 	want := []string{
 		"pending", "running", "completed", "review", "failed", "rejected", "superseded",
-		"usable", "flagged", "unusable", "truncated", "transient", "paused", "lost",
-		"transient", "provider paused", "invalid input", "unusable output", "configuration", "bug",
+		"usable", "flagged", "unusable", "truncated", "transient", "paused", "stopped", "lost",
+		"transient", "provider paused", "invalid input", "unusable output", "configuration", "bug", "spend limit", "cancelled",
 	}
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)

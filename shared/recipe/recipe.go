@@ -8,6 +8,7 @@ import (
 
 	"engang/shared/document"
 	"engang/shared/inbox"
+	"engang/shared/operation"
 )
 
 // ErrInvalidInput says that a payload lacks what the recipe needs. Use errors.AsType[*InputError] for the reason.
@@ -25,10 +26,11 @@ func (e *InputError) Is(target error) bool { return target == ErrInvalidInput }
 // A Policy says what becomes of a good output.
 type Policy string
 
-// The policies. ReviewOnFlag joins with its issue.
+// The policies.
 const (
-	PolicyDraft Policy = "draft" // a person decides
-	PolicyAuto  Policy = "auto"  // it becomes the result at once
+	PolicyDraft        Policy = "draft"          // a person decides
+	PolicyReviewOnFlag Policy = "review-on-flag" // a person decides where one of the recipe's own flags is raised
+	PolicyAuto         Policy = "auto"           // it becomes the result at once
 )
 
 // A Recipe is a versioned description of one enrichment, as it is applied and stored. It is immutable
@@ -42,6 +44,26 @@ type Recipe struct {
 	Output       Output  `json:"output"`
 	Checks       []Check `json:"checks,omitempty"`
 	Policy       Policy  `json:"policy"`
+
+	QuietSeconds int               `json:"quiet_seconds,omitempty"` // wait after the last change of an object
+	Review       *Review           `json:"review,omitempty"`
+	Limits       Limits            `json:"limits,omitzero"`
+	Examples     []json.RawMessage `json:"examples,omitempty"` // outputs that must fit the schema
+}
+
+// Review says when an output needs a person, and whose list it goes to.
+type Review struct {
+	Flags map[string]string `json:"flags,omitempty"` // by output property "not_empty" or "empty"; "cost_usd" a bound such as "> 0.01"
+	By    []string          `json:"by,omitempty"`    // groups of the identity provider; the first owns the draft
+	Days  int               `json:"days,omitempty"`  // after which a waiting draft is reported as late; it never expires
+}
+
+// Limits bound what a recipe may do. Zero is no limit of the recipe's own.
+type Limits struct {
+	Attempts    int             `json:"attempts,omitempty"`     // claims of one operation before it is given up
+	USDPerEvent operation.Money `json:"usd_per_event,omitzero"` // for all attempts of one operation
+	USDPerDay   operation.Money `json:"usd_per_day,omitzero"`   // for all calls of the recipe in a day of UTC
+	PerMinute   int             `json:"per_minute,omitempty"`   // calls
 }
 
 // Ref names this version of the recipe.
@@ -51,6 +73,9 @@ func (r Recipe) Ref() inbox.RecipeRef { return inbox.RecipeRef{Name: r.Name, Ver
 type Fields struct {
 	Fields   map[string]Field `json:"fields"`
 	Required []string         `json:"required,omitempty"`
+
+	RefuseIf map[string]string `json:"refuse_if,omitempty"` // by pointer a pattern with * for any text: such a payload is no input
+	Mask     []string          `json:"mask,omitempty"`      // kinds of personal data replaced in free text before digest and call
 }
 
 // A Field is one part of the input. In a file, a bare pointer is short for From alone.
@@ -106,6 +131,7 @@ type Input struct {
 	Fields map[string]any
 	JSON   []byte // canonical: what is sent, and what is hashed
 	Digest string // hex SHA-256 of JSON: part of the operation key
+	Masked int    // pieces of personal data that were replaced
 }
 
 // A Prompt is all that one call sends.

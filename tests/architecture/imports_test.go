@@ -65,7 +65,7 @@ var layers = map[string][]string{
 // places says which layer each folder under shared/ belongs to.
 var places = map[string]string{
 	"audit": "domain", "config": "domain", "document": "domain", "inbox": "domain", "lifecycle": "domain", "object": "domain",
-	"operation": "domain", "problem": "domain", "recipe": "domain", "secrets": "domain", "webhook": "domain",
+	"operation": "domain", "pause": "domain", "problem": "domain", "recipe": "domain", "secrets": "domain", "spend": "domain", "webhook": "domain",
 	"settings": "settings", "telemetry": "telemetry",
 	"control": "usecase", "enrich": "usecase", "intake": "usecase", "reconcile": "usecase",
 	"bodies": "adapter", "certificates": "adapter", "dynamo": "adapter", "model": "adapter", "parameters": "adapter", "queue": "adapter",
