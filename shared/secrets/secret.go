@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 )
 
 // ErrUnusable says that a reference leads to no usable secret: it does not exist, is empty, or is not
@@ -55,7 +56,8 @@ func (Value) MarshalText() ([]byte, error) {
 // A Ref names a secret: "ssm:hooks/woo-shop/1". The path is relative to the stack's own prefix.
 type Ref string
 
-var refShape = regexp.MustCompile(`^ssm:((?:hooks|models|targets)/[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*)$`)
+// A step holds a letter or digit: one of dots alone would lead elsewhere than it says.
+var refShape = regexp.MustCompile(`^ssm:((?:hooks|models|targets)(?:/[._-]*[A-Za-z0-9][A-Za-z0-9_.-]*)+)$`)
 
 // Path is the part of the reference after "ssm:". It fails when the text is no reference, which also
 // catches a secret written where its reference should stand; the error does not repeat the text.
@@ -65,4 +67,25 @@ func (r Ref) Path() (string, error) {
 		return "", errors.New("not a reference of the form ssm:hooks/…, ssm:models/… or ssm:targets/…")
 	}
 	return m[1], nil
+}
+
+// ErrSlot says that a reference to the secret of an endpoint does not end with a slot that there is.
+var ErrSlot = errors.New("slots count from 1, without zeros in front: hooks/NAME/1")
+
+var (
+	slotted = regexp.MustCompile(`^ssm:hooks/[^/]+/`)
+	noSlot  = regexp.MustCompile(`/0[0-9]*$`)
+)
+
+// Fit tells why a reference is not fit to be configured: it is none ([Ref.Path]), or an error that is
+// [ErrSlot]. What is live already is only held to its path, so that it stays readable. The error does not
+// repeat the text.
+func (r Ref) Fit() error {
+	if _, err := r.Path(); err != nil {
+		return err
+	}
+	if text := string(r); strings.HasPrefix(text, "ssm:hooks/") && (!slotted.MatchString(text) || noSlot.MatchString(text)) {
+		return ErrSlot
+	}
+	return nil
 }

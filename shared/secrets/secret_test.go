@@ -46,6 +46,10 @@ func TestReferences(t *testing.T) {
 		{"outside of the stack", "ssm:other/woo-shop", ""},
 		{"an absolute path", "ssm:/hooks/woo-shop", ""},
 		{"an empty step", "ssm:hooks//openai", ""},
+		{"a step upwards", "ssm:hooks/../x/1", ""},
+		{"a step upwards at the end", "ssm:hooks/x/..", ""},
+		{"a step that goes nowhere", "ssm:models/./openai", ""},
+		{"dots alone", "ssm:hooks/x/...", ""},
 		{"nothing after the folder", "ssm:hooks/", ""},
 		{"a line break at the end", "ssm:hooks/a/1\n", ""},
 		{"nothing", "", ""},
@@ -59,5 +63,20 @@ func TestReferences(t *testing.T) {
 				t.Errorf("error repeats the text: %v", err)
 			}
 		})
+	}
+}
+
+// What is live stays readable; only what is configured anew is held to slots.
+func TestSlotsCountFromOne(t *testing.T) {
+	for ref, fit := range map[secrets.Ref]bool{
+		"ssm:hooks/woo-shop/1": true, "ssm:hooks/woo-shop/10": true, "ssm:hooks/woo-shop/main": true, "ssm:models/0": true,
+		"ssm:hooks/woo-shop/0": false, "ssm:hooks/woo-shop/00": false, "ssm:hooks/woo-shop/01": false, "ssm:hooks/woo-shop": false, "hush": false,
+	} {
+		if err := ref.Fit(); (err == nil) != fit {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	if _, err := secrets.Ref("ssm:hooks/woo-shop/0").Path(); err != nil {
+		t.Errorf("slot 0 that is live: %v", err)
 	}
 }

@@ -339,9 +339,9 @@ func TestSignedTimes(t *testing.T) {
 func TestTermsOfSecrets(t *testing.T) {
 	s := webhook.ListScheme()
 	for text, want := range map[string]string{
-		"a published secret":     "it is published; it looks like letters: everybody knows it",
-		strings.Repeat("ab", 21): "it has more than 40 characters; it looks like letters",
-		"too short":              "it has fewer than 16 characters",
+		"a published secret":     "check list secret: it is published, so that everybody knows it",
+		strings.Repeat("ab", 21): "check list secret: it has more than 40 characters; one that is sound looks like letters",
+		"too short":              "it has fewer than 16 characters; one that is sound looks like letters",
 		"long enough for this":   "",
 	} {
 		err := s.CheckSecret(held(text)[0])

@@ -31,6 +31,12 @@ func TestSecretsThatFailClosed(t *testing.T) {
 		"a variable without braces":   "$WEBHOOK_SECRET",
 		"a variable of a template":    "{{ webhook.secret }}",
 		"null as text":                "null",
+		"a sentence of a template":    "YOUR_WEBHOOK_SECRET_GOES_HERE",
+		"a sentence with a name":      "your-stripe-signing-secret",
+		"a sentence in brackets":      "[insert your shared secret here]",
+		"a sentence without spaces":   "putYourSecretHere",
+		"a placeholder with a number": "changeme123",
+		"a mask behind a prefix":      "whsec_xxxxYOURSECRETxxxx",
 	}
 	for _, name := range names(withSum) {
 		sm := samples[name]
@@ -97,6 +103,8 @@ func TestSecretsAsTheirSendersMeanThem(t *testing.T) {
 		{"text as it is", woo, wooSecret, wooSecret},
 		{"spaces at the ends count", woo, " lead and trail ", " lead and trail "},
 		{"a random secret that begins and ends with brackets", woo, "<5f-V#k|x>", "<5f-V#k|x>"},
+		{"words that say nothing of a template", woo, "a shop secret of the test", "a shop secret of the test"},
+		{"a word of templates beside others", woo, "your-hammer-and-a-pan", "your-hammer-and-a-pan"},
 		{"named entities", woo, "a&amp;b&lt;c&gt;d&quot;e", `a&b<c>d"e`},
 		{"decimal entities, with and without zeros", woo, "&#38;&#038;&#00038;&#39;&#034;&#60;&#062;", `&&&'"<>`},
 		{"hexadecimal entities of either case", woo, "&#x26;&#X26;&#x0022;&#x27;", `&&"'`},
@@ -141,6 +149,18 @@ func TestSeveralSecretsWhileOneRotates(t *testing.T) {
 		for _, secret := range []string{newer, sm.older} {
 			if err := s.Verify(both, held(secret), sm.expect, noon); err != nil {
 				t.Errorf("%s, two signatures: %v", name, err)
+			}
+		}
+	}
+}
+
+// The parameter store keeps text: other bytes would come back as others.
+func TestASecretThatIsNoTextIsNotConfigured(t *testing.T) {
+	for _, name := range webhook.Names() {
+		made := string(row(t, name).NewSecret([32]byte([]byte("0123456789abcdefghijklmnopqrstuv"))).Reveal())
+		for _, text := range []string{made + "\xff", "\xff" + made, made[:8] + "\xc3\x28" + made[8:], made + "\xed\xa0\x80"} {
+			if err := row(t, name).CheckSecret(held(text)[0]); !errors.Is(err, webhook.ErrSecret) || !strings.Contains(err.Error(), "UTF-8") {
+				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}

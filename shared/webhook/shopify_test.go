@@ -24,13 +24,13 @@ var _ = add(sample{
 	signature: "X-Shopify-Hmac-Sha256",
 	sum:       func(req webhook.Request, key string) string { return mac(key, string(req.Body)) },
 	unfit: map[string]string{
-		"access token of the Admin API":   "shpat_0123456789abcdef0123456789abcdef",
-		"access token of a custom app":    "shpca_0123456789abcdef0123456789abcdef",
-		"fewer than 32":                   "0123456789abcdef012345678",
-		"the client secret of the app":    "short",
-		"nobody has filled in":            "YOUR-SECRET",
-		"in quotation marks":              "'8f0c1d2e3b4a59687766554433221100'",
-		"fewer than 32 characters; it lo": "test_secret_key",
+		"access token of the Admin API": "shpat_0123456789abcdef0123456789abcdef",
+		"access token of a custom app":  "shpca_0123456789abcdef0123456789abcdef",
+		"fewer than 32":                 "0123456789abcdef012345678",
+		"the client secret of the app":  "short",
+		"nobody has filled in":          "YOUR-SECRET",
+		"in quotation marks":            "'8f0c1d2e3b4a59687766554433221100'",
+		"fewer than 32 characters; one": "test_secret_key",
 	},
 })
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"engang/shared/secrets"
 )
@@ -53,16 +54,13 @@ type SecretError struct {
 	Public   bool   // it is fit but for everybody knowing it: a test endpoint may take it
 }
 
-// Error names provider, reason and form.
+// Error names provider and reason, and how a sound secret looks, which a published one does.
 func (e *SecretError) Error() string {
-	reason, kind := e.Reason, ErrSecret
-	if e.Form != "" {
-		reason += "; it looks like " + e.Form
+	text := "check " + e.Provider + " secret: " + e.Reason
+	if e.Form != "" && !e.Public {
+		text += "; one that is sound looks like " + e.Form
 	}
-	if e.Public {
-		kind = errPublic
-	}
-	return fmt.Sprintf("check %s secret: %s: %v", e.Provider, reason, kind)
+	return text
 }
 
 // Unwrap makes errors.Is true for [ErrSecret], and of a published one for [ErrPublicSecret].
@@ -83,7 +81,7 @@ func (s Scheme) CheckSecret(secret secrets.Value) error {
 	reason := s.refusal(text)
 	public := reason == "" && s.published(text)
 	if public {
-		reason = "it is published"
+		reason = "it is published, so that everybody knows it"
 	}
 	if reason == "" {
 		return nil
@@ -105,10 +103,12 @@ func (s Scheme) refusal(text string) string {
 		least = minSecret
 	}
 	switch {
-	case placeholder(text):
+	case secrets.NewValue(text).IsBlank():
 		return "it is empty or stands for a secret that nobody has filled in"
 	case strings.TrimSpace(text) != text:
 		return "it has white space at an end"
+	case !utf8.ValidString(text): // the parameter store keeps text, and would give back other bytes
+		return "it is no text in UTF-8"
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return "it has a line end or another control character in it"
 	}
