@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -94,7 +92,7 @@ func (c *checker) provider(name string, p Provider) {
 	c.faults.shape(name == "openai", at, "not a provider of models that is built", "use openai")
 	c.faults.shape(below(p.APIKey, "models/"), at+"/api_key", "not a reference to the key of a model", "write ssm:models/NAME")
 	if p.BaseURL != "" {
-		c.url(at+"/base_url", p.BaseURL)
+		c.baseURL(at+"/base_url", p.BaseURL)
 	}
 	for _, model := range slices.Sorted(maps.Keys(p.Prices)) {
 		if _, err := time.Parse(time.DateOnly, p.Prices[model].AsOf); err != nil {
@@ -107,31 +105,6 @@ func (c *checker) provider(name string, p Provider) {
 func below(ref secrets.Ref, folder string) bool {
 	path, err := ref.Path()
 	return err == nil && strings.HasPrefix(path, folder)
-}
-
-// url refuses addresses that hold a secret or that lead elsewhere than they say.
-func (c *checker) url(at, text string) (*url.URL, bool) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Host == "":
-		c.faults.add(at, "no absolute address", "write https://HOST/PATH")
-	case u.User != nil:
-		c.faults.add(at, "an address with a name or a secret in it", "leave out what stands before the @")
-	case u.RawQuery != "" || u.Fragment != "":
-		c.faults.add(at, "an address with a query or a fragment", "leave it out: it is written to logs on the way")
-	case u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
-		c.faults.add(at, "an address without encryption", "use https")
-	case loopback(u.Hostname()) && c.set.Scope.Environment == "production":
-		c.faults.add(at, "an address of the machine itself", "use the address under which others reach it")
-	default:
-		return u, true
-	}
-	return nil, false
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func (c *checker) recipe(r recipe.Recipe) {

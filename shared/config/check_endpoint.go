@@ -71,7 +71,10 @@ func (c *checker) secrets(at, endpoint string, refs []secrets.Ref) {
 	for i, ref := range refs {
 		here := fmt.Sprintf("%s/%d", at, i)
 		c.faults.shape(below(ref, "hooks/"), here, "not a reference to the secret of a sender", "write ssm:hooks/NAME/1")
-		if recipe.IsName(endpoint) && below(ref, "hooks/") && !below(ref, "hooks/"+endpoint+"/") {
+		switch err := ref.Fit(); {
+		case errors.Is(err, secrets.ErrSlot):
+			c.faults.add(here, "not a slot: "+err.Error(), "write ssm:hooks/NAME/1")
+		case recipe.IsName(endpoint) && below(ref, "hooks/") && !below(ref, "hooks/"+endpoint+"/"):
 			c.faults.add(here, "the secret of another endpoint", "put it below the endpoint's own name: ssm:hooks/"+endpoint+"/1")
 		}
 		c.faults.shape(slices.Index(refs, ref) == i, here, "the same reference twice", "write it once")

@@ -52,10 +52,21 @@ var faulty = []struct {
 	{"an address with a secret", func(s *config.Set) { base(s, "https://me:pw@api.example.com/v1") }, "/providers/openai/base_url", "a secret in it"},
 	{"an address with a query", func(s *config.Set) { base(s, "https://api.example.com/v1?key=1") }, "/providers/openai/base_url", "query"},
 	{"an address of nobody", func(s *config.Set) { base(s, "v1") }, "/providers/openai/base_url", "no absolute address"},
-	{"the machine itself in production", func(s *config.Set) {
-		base(s, "http://127.0.0.1:9/v1")
+	{"the key goes to the machine itself", func(s *config.Set) { base(s, "https://localhost/v1") }, "/providers/openai/base_url", "the machine itself"},
+	{"the key goes to a name of the machine itself", func(s *config.Set) { base(s, "https://api.LOCALHOST.:8443/v1") }, "/providers/openai/base_url", "the machine itself"},
+	{"the key goes to the machine itself unencrypted", func(s *config.Set) { base(s, "http://127.0.0.1:9/v1") }, "/providers/openai/base_url", "without encryption"},
+	{"the key goes to an IP address", func(s *config.Set) { base(s, "https://93.184.216.34/v1") }, "/providers/openai/base_url", "an IP address"},
+	{"the key goes to an IP address of six", func(s *config.Set) { base(s, "https://[2001:db8::1]:443/v1") }, "/providers/openai/base_url", "an IP address"},
+	{"the key goes to a zone of a machine", func(s *config.Set) { base(s, "https://[fe80::1%25eth0]/v1") }, "/providers/openai/base_url", "an IP address"},
+	{"the key goes to an IP address as one number", func(s *config.Set) { base(s, "https://2130706433/v1") }, "/providers/openai/base_url", "an IP address"},
+	{"the key goes to an IP address in hex", func(s *config.Set) { base(s, "https://0x7f.1/v1") }, "/providers/openai/base_url", "an IP address"},
+	{"the key goes to an IP address with a dot at its end", func(s *config.Set) { base(s, "https://169.254.169.254./v1") }, "/providers/openai/base_url", "an IP address"},
+	{"the key goes to a name without a dot", func(s *config.Set) { base(s, "https://gateway/v1") }, "/providers/openai/base_url", "no full name"},
+	{"the key goes to a name of dots", func(s *config.Set) { base(s, "https://./v1") }, "/providers/openai/base_url", "no full name"},
+	{"an address of the machine itself for a sender in production", func(s *config.Set) {
+		s.Endpoints[0].PublicURL = "http://127.0.0.1:8787/hooks/woo-shop"
 		s.Scope.Environment, s.Endpoints[0].Scope.Environment = "production", "production"
-	}, "/providers/openai/base_url", "the machine itself"},
+	}, wooAt + "/public_url", "the machine itself"},
 	{"a price of a day that never was", func(s *config.Set) {
 		p := prices(s)
 		for name, price := range p {
@@ -79,6 +90,10 @@ var faulty = []struct {
 		s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/woo-shop/1", "ssm:hooks/woo-shop/2", "ssm:hooks/woo-shop/3", "ssm:hooks/woo-shop/4"}
 	}, wooAt + "/secrets", "more than 3"},
 	{"the secret of another endpoint", func(s *config.Set) { s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/crm/1"} }, wooAt + "/secrets/0", "another endpoint"},
+	{"slot 0", func(s *config.Set) { s.Endpoints[0].Secrets[0] = "ssm:hooks/woo-shop/0" }, wooAt + "/secrets/0", "slots count from 1"},
+	{"a slot with zeros in front", func(s *config.Set) { s.Endpoints[0].Secrets[0] = "ssm:hooks/woo-shop/01" }, wooAt + "/secrets/0", "slots count from 1"},
+	{"no slot", func(s *config.Set) { s.Endpoints[0].Secrets[0] = "ssm:hooks/woo-shop" }, wooAt + "/secrets/0", "slots count from 1"},
+	{"a reference that leads upwards", func(s *config.Set) { s.Endpoints[0].Secrets[0] = "ssm:hooks/../woo-shop/1" }, wooAt + "/secrets/0", "not a reference"},
 	{"one secret twice", func(s *config.Set) {
 		s.Endpoints[0].Secrets = []secrets.Ref{"ssm:hooks/woo-shop/1", "ssm:hooks/woo-shop/1"}
 	}, wooAt + "/secrets/1", "twice"},
@@ -210,6 +225,8 @@ func TestCheckTakesWhatRowsOffer(t *testing.T) {
 			sender(s, "gitlab", nil)
 			s.Recipes[0].Input.Fields["name"] = field("/commits", "message")
 		}},
+		{"a gateway of one's own before the model", func(s *config.Set) { base(s, "https://Models.example.com:8443/openai/v1") }},
+		{"a host whose name has digits", func(s *config.Set) { base(s, "https://10.0.0.1.example.com./v1") }},
 		{"nothing at all", func(s *config.Set) { s.Endpoints, s.Recipes = nil, nil }},
 	} {
 		s := set()
