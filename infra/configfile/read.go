@@ -20,6 +20,12 @@ import (
 	"engang/shared/config"
 )
 
+// ErrNoFile says that none of the paths leads to a configuration file.
+var ErrNoFile = errors.New("no file that ends in .yaml or .yml")
+
+// ErrIrregular says that a path leads to what is neither a file nor a folder.
+var ErrIrregular = errors.New("no regular file")
+
 // A Source is a file that was read, or one that is built in.
 type Source struct {
 	Name string // for faults
@@ -53,7 +59,8 @@ func Read(paths ...string) (config.Set, error) {
 }
 
 // Open reads files, and the files that end in .yaml or .yml of folders (not of folders in them), as one
-// configuration. It returns [Faults] when they are refused, and another error when they cannot be read.
+// configuration. It returns [Faults] when they are refused, an error that wraps [ErrNoFile],
+// [ErrIrregular] or os.ErrNotExist when nothing is there to be read, and another one when it cannot be.
 func Open(paths ...string) (*File, error) {
 	var sources []Source
 	for _, path := range paths {
@@ -70,7 +77,7 @@ func Open(paths ...string) (*File, error) {
 		}
 	}
 	if len(sources) == 0 {
-		return nil, errors.New("read configuration: no file that ends in .yaml or .yml")
+		return nil, fmt.Errorf("read configuration: %w", ErrNoFile)
 	}
 	return parse(sources)
 }
@@ -103,7 +110,7 @@ func regular(path string, info os.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
-	return fmt.Errorf("%s is no regular file", path)
+	return fmt.Errorf("%s: %w", path, ErrIrregular)
 }
 
 // load reads at most one byte more than a file may have.
