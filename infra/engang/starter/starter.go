@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -32,6 +33,10 @@ type Want struct {
 	Name        string // of the endpoint
 	Tenant      string
 	Environment string
+
+	// Beside are the sections that other files of the same configuration hold: what is shared stands once,
+	// so that it is changed once.
+	Beside []string
 }
 
 // A Start is a configuration to start from.
@@ -68,6 +73,7 @@ func Make(w Want) (Start, error) {
 	err := page.Execute(&b, map[string]any{
 		"Provider": w.Provider, "Name": w.Name, "Key": plain(w.Name), "Tenant": plain(w.Tenant), "Environment": w.Environment, "Recipe": recipe, "Rule": rule,
 		"SignsURL": scheme.SignsURL(), "Lines": r.lines, "Source": r.source, "Events": quoted(r.events), "Ignored": quoted(r.ignored),
+		"Data": !slices.Contains(w.Beside, "data"), "Providers": !slices.Contains(w.Beside, "providers"),
 		"Fields": r.fields, "Required": r.required, "About": r.about,
 	})
 	if err != nil {

@@ -122,6 +122,36 @@ func TestFilesOfOneTenantAreOneConfiguration(t *testing.T) {
 	}
 }
 
+// What files share stands in one of them, so that it may be changed there; beside it, only the rest is written.
+func TestAFileBesideOthersHoldsOnlyItsOwn(t *testing.T) {
+	make := func(provider string, beside ...string) configfile.Source {
+		s, err := starter.Make(starter.Want{Provider: provider, Name: provider, Tenant: "agency", Environment: "test", Beside: beside})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return configfile.Source{Name: provider + ".yaml", Text: s.Text}
+	}
+	first := make("stripe")
+	first.Text = []byte(strings.NewReplacer("event_days: 30", "event_days: 7", "input: 0.40", "input: 0.41").Replace(string(first.Text)))
+	second := make("github", "version", "tenant", "environment", "data", "providers", "endpoints", "recipes")
+	set, err := configfile.Parse(first, second)
+	if err != nil || len(set.Endpoints) != 2 || set.Common.EventDays != 7 {
+		t.Errorf("%d endpoints, %v\n%s", len(set.Endpoints), err, second.Text)
+	}
+	for text, want := range map[string]string{
+		string(second.Text):                      "(data, providers)",
+		string(make("github", "data").Text):      "(data)",
+		string(make("github", "providers").Text): "(providers)",
+	} {
+		if !strings.Contains(text, "share "+want+" stands in another one") || strings.Contains(text, "\n\n\n") {
+			t.Errorf("does not say %s:\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(make("github").Text), "stands in another one") {
+		t.Error("a file on its own lacks nothing")
+	}
+}
+
 func TestNamesThatYAMLReadsOtherwiseAreQuoted(t *testing.T) {
 	for _, name := range []string{"no", "2024", "true", "1e3", "shop-pay"} {
 		s, err := starter.Make(starter.Want{Provider: "stripe", Name: name, Tenant: name, Environment: "test"})
