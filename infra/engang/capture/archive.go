@@ -35,7 +35,7 @@ func parseJSON(raw []byte) ([]Request, error) {
 type archive struct {
 	Entries []struct {
 		StartedDateTime string
-		Request         struct {
+		Request         *struct { // nil: the archive says null
 			Method, URL string
 			Headers     []Header
 			PostData    *postData
@@ -54,6 +54,9 @@ func (a archive) requests() ([]Request, error) {
 	}
 	var all []Request
 	for n, e := range a.Entries {
+		if e.Request == nil {
+			return nil, fmt.Errorf("request %d: the archive has none there: %w", n+1, ErrFormat)
+		}
 		r := Request{Format: HAR, Method: e.Request.Method, Text: true}
 		if at, err := time.Parse(time.RFC3339, e.StartedDateTime); err == nil {
 			r.At = at.UTC()
