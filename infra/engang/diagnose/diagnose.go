@@ -72,8 +72,9 @@ const (
 type Timestamp struct {
 	WindowSeconds int        `json:"window_seconds"` // zero: the provider signs none
 	SignedAt      *time.Time `json:"signed_at"`
-	SkewSeconds   *int       `json:"skew_seconds"` // that it is before the arrival; negative: after
-	Proved        bool       `json:"proved"`       // the signature fits, as it is or with what was found
+	SkewSeconds   *int       `json:"skew_seconds"`   // that it is before the arrival; negative: after
+	Proved        bool       `json:"proved"`         // the signature fits, as it is or with what was found
+	Unit          string     `json:"unit,omitempty"` // it is no time in the provider's unit: "milliseconds where seconds belong"
 }
 
 // An Event is what a delivery whose signature fits is about.

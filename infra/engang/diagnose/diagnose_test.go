@@ -65,7 +65,14 @@ var spoilt = []struct {
 		p.set("Content-Length", strconv.Itoa(len(p.body)))
 		p.bytes(func(b []byte) []byte { return append(b, "--boundary--"...) })
 	}, "body-cut", "Content-Length"},
-	{"a body that was signed empty", "wordpress", func(p *parcel) { p.body = "" }, func(p *parcel) { p.bytes(func([]byte) []byte { return []byte("{}") }) }, "body-cut body-unreadable", "empty one"},
+	{"a body that was signed empty", "wordpress", func(p *parcel) { p.body = "" }, func(p *parcel) { p.bytes(func([]byte) []byte { return []byte("{}") }) }, "body-cut body-empty", "empty one"},
+	{"no body in the capture", "woocommerce", nil, func(p *parcel) { p.bytes(func([]byte) []byte { return nil }) }, "body-empty", "the capture has no body"},
+	{"no body in the capture, whose length is known", "stripe", nil, func(p *parcel) {
+		p.set("Content-Length", strconv.Itoa(len(p.body)))
+		p.bytes(func([]byte) []byte { return nil })
+	}, "body-empty", "Content-Length says"},
+	{"no body where it holds the signature", "mailgun", nil, func(p *parcel) { p.bytes(func([]byte) []byte { return nil }) }, "body-empty", "the capture has no body"},
+	{"no body where a token proves the sender", "gitlab", func(p *parcel) { p.secret = "a-secret-token-of-gitlab" }, func(p *parcel) { p.bytes(func([]byte) []byte { return nil }) }, "body-empty", "the signature is right"},
 
 	// The secret.
 	{"a blank behind the secret", "woocommerce", nil, func(p *parcel) { p.holds(p.secret + " ") }, "secret-trimmed", "hooks/here/1 is used without the white space"},
@@ -142,6 +149,18 @@ var spoilt = []struct {
 	{"an hour and a bit old", "stripe", nil, func(p *parcel) { p.c.Now = noon.Add(80 * time.Minute) }, "time-stale", "4800 s before the arrival"},
 	{"from a clock that is ahead", "slack", nil, func(p *parcel) { p.c.Now = noon.Add(-7 * time.Minute) }, "time-future", "420 s after the arrival"},
 	{"from another time zone", "zendesk", nil, func(p *parcel) { p.c.Now = noon.Add(2*time.Hour + 3*time.Second) }, "time-zone", "whole number of hours"},
+	{"signed in milliseconds", "slack", func(p *parcel) { p.at = time.Unix(noon.UnixMilli(), 0) }, nil, "time-unit", "milliseconds where seconds belong"},
+	{"signed in milliseconds, and with another secret", "stripe", nil, func(p *parcel) {
+		p.set("Stripe-Signature", strings.Replace(p.value("Stripe-Signature"), "t=1795953600", "t=1795953600000", 1))
+		p.holds("whsec_" + strings.Repeat("QUJD", 11))
+	}, "another-secret time-unit", "milliseconds where seconds belong"},
+	{"milliseconds that a proxy made of seconds", "standard-webhooks", nil, func(p *parcel) { p.set("Webhook-Timestamp", p.value("Webhook-Timestamp")+"000") }, "time-unit", "Webhook-Timestamp is read in seconds"},
+	{"milliseconds that a proxy made of seconds in a list", "paddle", nil, func(p *parcel) {
+		p.set("Paddle-Signature", strings.Replace(p.value("Paddle-Signature"), "ts=1795953600", "ts=1795953600000", 1))
+	}, "time-unit", "milliseconds where seconds belong"},
+	{"seconds that a proxy made of milliseconds", "hubspot", nil, func(p *parcel) {
+		p.set("X-Hubspot-Request-Timestamp", strings.TrimSuffix(p.value("X-Hubspot-Request-Timestamp"), "000"))
+	}, "time-unit", "seconds where milliseconds belong"},
 	{"a window of five seconds", "paddle", nil, func(p *parcel) { p.c.Now = noon.Add(6 * time.Second) }, "time-stale", "more than the 5 s"},
 
 	// Addresses.
@@ -192,6 +211,14 @@ var spoilt = []struct {
 	// What is signed and still no use.
 	{"no JSON", "github", func(p *parcel) { p.body = "hello" }, nil, "body-unreadable", "cannot be read"},
 	{"no topic", "woocommerce", nil, func(p *parcel) { p.rename("X-Wc-Webhook-Topic", "") }, "no-type", "what has happened"},
+	{"a topic that came twice", "woocommerce", nil, func(p *parcel) { p.add("x-wc-webhook-topic", "product.updated") }, "header-repeated", "header X-Wc-Webhook-Topic stands there 2 times"},
+	{"two topics", "shopify", nil, func(p *parcel) { p.add("X-Shopify-Topic", "products/create") }, "header-repeated", "with different values"},
+	{"a topic that a gateway joined with itself", "woocommerce", nil, func(p *parcel) { p.set("X-Wc-Webhook-Topic", "product.updated,product.updated") }, "header-joined", "header X-Wc-Webhook-Topic"},
+	{"an event's name that came twice", "github", nil, func(p *parcel) { p.add("X-GitHub-Event", "issues") }, "header-repeated", "X-Github-Event"},
+	{"a source that came twice", "woocommerce", func(p *parcel) { p.header.Set("X-Wc-Webhook-Source", "https://shop.example.com/") }, func(p *parcel) {
+		p.c.Endpoint.Source = "https://shop.example.com/"
+		p.add("X-Wc-Webhook-Source", "https://shop.example.com/")
+	}, "header-repeated", "X-Wc-Webhook-Source"},
 	{"an error of the shop in place of the product", "woocommerce", func(p *parcel) {
 		p.body = `{"code":"woocommerce_rest_product_invalid_id","message":"x","data":{"status":404}}`
 		p.enable("product.updated")
@@ -230,6 +257,9 @@ func TestTheRightCauseIsNamed(t *testing.T) {
 			}
 			if !strings.Contains(people, c.says) {
 				t.Errorf("does not say %q:\n%s", c.says, people)
+			}
+			if strings.Contains(people+programs, "9999-") || strings.Contains(people+programs, "1970-") {
+				t.Errorf("a date that no clock shows:\n%s", people)
 			}
 			kept(t, p, people+programs)
 		})

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -154,6 +155,31 @@ func unjoined(value string) []string {
 		}
 	}
 	return fresh(value, all)
+}
+
+// untangle finds the header that stands more than once, or whose values something has joined, and without
+// that could be read. It tells whether it has named one; the delivery as it reads then is sure where all
+// values were the same.
+func (s *search) untangle(a attempt, reads func(attempt) bool) (once attempt, sure, named bool) {
+	for _, name := range headerNames(a.request.Header) {
+		values := a.request.Header[name]
+		code, what := "header-repeated", fmt.Sprintf("stands there %d times", len(values))
+		if len(values) == 1 {
+			values = unjoined(values[0])
+			code, what = "header-joined", "holds values that something has joined"
+		}
+		distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+		if len(distinct) > 1 {
+			what += ", with different values"
+		}
+		for _, value := range distinct {
+			if once := a.having(name, strings.TrimSpace(value)); reads(once) {
+				s.find(code, "header "+printable(name)+" "+what+": none of them is taken", headerDo[code])
+				return once, len(distinct) == 1, true
+			}
+		}
+	}
+	return a, false, false
 }
 
 // unwrapped is a value without what is put around values on the way.

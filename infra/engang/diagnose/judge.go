@@ -15,17 +15,20 @@ func (s *search) judgeTime(a attempt, proved bool) {
 	if !ok {
 		return
 	}
+	s.report.Timestamp.Proved = proved
+	if unit := s.otherUnit(at); unit != "" {
+		s.report.Timestamp.Unit = unit
+		s.find("time-unit", "the signed time is in "+unit, "look for what writes the time: it is not the provider")
+		return
+	}
 	skew := int(s.Now.Sub(at).Round(time.Second) / time.Second)
-	s.report.Timestamp.SignedAt, s.report.Timestamp.SkewSeconds, s.report.Timestamp.Proved = &at, &skew, proved
+	s.report.Timestamp.SignedAt, s.report.Timestamp.SkewSeconds = &at, &skew
 	window := int(a.scheme.Window() / time.Second)
 	s.report.Timestamp.WindowSeconds = window
 	if !proved || s.verifyTime(a) {
 		return
 	}
-	const lastYear = 3000
 	switch off := max(skew, -skew); {
-	case at.Year() > lastYear:
-		s.find("time-unit", "the signed time is in milliseconds, or finer, where the provider has seconds", "look for what writes the time: it is not the provider")
 	case wholeHours(off):
 		s.find("time-zone", fmt.Sprintf("the signed time is %d s %s: a whole number of hours", off, direction(skew)), "set the clock, or its time zone, on the side that is wrong; if it was in time when it arrived, say when with --now")
 	case skew > 0:
@@ -63,8 +66,14 @@ func (s *search) judgeSource(a attempt) {
 	if !ok {
 		at = s.Now
 	}
-	err := a.scheme.Verify(a.request, a.secrets, webhook.Expect{Certificate: s.Certificate, Source: s.Endpoint.Source}, at)
-	if errors.Is(err, webhook.ErrSource) {
+	fits := func(a attempt) bool {
+		err := a.scheme.Verify(a.request, a.secrets, webhook.Expect{Certificate: s.Certificate, Source: s.Endpoint.Source}, at)
+		return !errors.Is(err, webhook.ErrSource)
+	}
+	if fits(a) {
+		return
+	}
+	if _, _, named := s.untangle(a, fits); !named {
 		s.find("source", "the delivery does not say that it comes from "+printable(s.Endpoint.Source)+", as the endpoint demands", "set source at the endpoint to what the sender calls itself, or give the other sender an endpoint of its own")
 	}
 }
@@ -72,6 +81,10 @@ func (s *search) judgeSource(a attempt) {
 // judgeEvent tells what the delivery is about, and what keeps it from being worked on.
 func (s *search) judgeEvent(a attempt) {
 	doc, _, err := a.scheme.Document(a.request)
+	if err != nil && len(a.request.Body) == 0 {
+		s.find("body-empty", "the signature is right, and there is no body", "look at what the sender writes; "+doCapture)
+		return
+	}
 	if err != nil {
 		s.find("body-unreadable", "the signature is right, and the body cannot be read: "+plain(err), "look at what the sender writes")
 		return
@@ -89,6 +102,14 @@ func (s *search) judgeEvent(a attempt) {
 	}
 	typ, err := a.scheme.Type(a.request, doc)
 	if err != nil {
+		once, sure, named := s.untangle(a, func(a attempt) bool { _, err := a.scheme.Type(a.request, doc); return err == nil })
+		switch {
+		case sure:
+			s.judgeEvent(once)
+			return
+		case named:
+			return
+		}
 		s.find("no-type", "the signature is right, and the delivery does not say what has happened", "look at the headers that the sender sends, or say type or type_at at the endpoint")
 		return
 	}
@@ -104,9 +125,13 @@ func (s *search) judgeEvent(a attempt) {
 }
 
 func (s *search) judgeObject(a attempt, doc any, rule webhook.Rule) {
-	fact, err := a.scheme.Identify(a.request, doc, rule, s.Now)
+	identify := func(a attempt) (webhook.Fact, error) { return a.scheme.Identify(a.request, doc, rule, s.Now) }
+	fact, err := identify(a)
 	switch {
 	case err != nil:
+		if _, _, named := s.untangle(a, func(a attempt) bool { _, err := identify(a); return err == nil }); named {
+			return
+		}
 		s.find("no-key", "the signature is right, and the delivery does not say which event it is", "look at the headers that the sender sends")
 	case fact.Flaw != "":
 		s.find("flaw", "it is stored, and nothing can be done for it: "+fact.Flaw)

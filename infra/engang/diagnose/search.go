@@ -64,6 +64,7 @@ const (
 	body part = iota
 	secret
 	address
+	clock
 	sender
 )
 
@@ -212,7 +213,7 @@ func (s *search) pairs(b base) (attempt, bool) {
 }
 
 // causes are tried in this order: what changes least and happens most comes first.
-var causes = slices.Concat(bodyCauses, secretCauses, addressCauses, senderCauses)
+var causes = slices.Concat(bodyCauses, secretCauses, addressCauses, clockCauses, senderCauses)
 
 // with is an attempt with other secrets.
 func with(values ...secrets.Value) func(attempt) (attempt, bool) {

@@ -120,17 +120,30 @@ func (s *search) surmise(a attempt, v verdict) {
 		s.find("other-provider", "it looks like a delivery of "+strings.Join(other, " or "), "set the endpoint's provider, or give the sender the address of its own endpoint")
 	case v.kind == headless:
 		s.header(a, v)
+	case len(a.request.Body) == 0:
+		s.bodyless(a)
 	case v.kind == broken:
 		s.find("unreadable", v.reason, s.whatBreaks())
 	}
 	s.unfit()
-	s.length(a)
+	if len(a.request.Body) > 0 {
+		s.length(a)
+	}
 	if len(s.report.Found) == before && len(s.Secrets) > 0 {
 		s.find("another-secret", "nothing that is known makes it fit: it was signed with another secret, or its body is not what was sent", "compare the secret at the sender with the one in the store, and set it anew at both; "+doCapture)
 	}
 	if s.cut {
 		s.find("too-large", "the body is so large that not everything was tried", "take a smaller delivery of the same sender")
 	}
+}
+
+// bodyless says that there is no body, where what is signed is known to have one.
+func (s *search) bodyless(a attempt) {
+	said := ""
+	if n, err := strconv.Atoi(a.request.Header.Get("Content-Length")); err == nil && n > 0 {
+		said = fmt.Sprintf(" (Content-Length says %d bytes)", n)
+	}
+	s.find("body-empty", "the capture has no body"+said+", and the sender signs one", doCapture+"; --body names a file with it")
 }
 
 // header says what is wrong with the header that keeps the signature from being read.

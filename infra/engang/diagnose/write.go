@@ -74,6 +74,8 @@ func (t Timestamp) words(clock text.Clock) string {
 	switch {
 	case t.WindowSeconds == 0:
 		return "the provider signs none; nothing to check"
+	case t.Unit != "":
+		return t.Unit
 	case t.SignedAt == nil:
 		return "cannot be read"
 	}
