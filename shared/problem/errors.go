@@ -24,6 +24,9 @@ var (
 	// ErrQuery says that a parameter of a call is not usable. Use [QueryError] to say which.
 	ErrQuery = errors.New("unusable parameter")
 
+	// ErrIdentity says that an act of a person was asked for by nobody that has a name.
+	ErrIdentity = errors.New("no identity")
+
 	// ErrRoute says that there is nothing at this address.
 	ErrRoute = errors.New("no such address")
 )

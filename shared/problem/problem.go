@@ -28,9 +28,21 @@ type Problem struct {
 	Instance string `json:"instance,omitempty"` // a URN with the reference under which the log has more
 
 	Faults config.Faults `json:"faults,omitempty"` // with status 422: why a configuration is refused
+	Stands *Standing     `json:"stands,omitempty"` // with status 409: what stands where the act was refused
 
 	Allow      []string      `json:"-"` // with status 405: what is allowed
 	RetryAfter time.Duration `json:"-"` // with status 503: when to come again
+}
+
+// A Standing is what stands where an act was refused: an operation, or the result that is in the way.
+type Standing struct {
+	ID            string     `json:"id"`
+	State         string     `json:"state"`
+	ObjectVersion string     `json:"object_version,omitempty"`
+	Digest        string     `json:"digest,omitempty"` // of its output
+	By            string     `json:"by,omitempty"`     // who decided
+	At            *time.Time `json:"at,omitempty"`     // when
+	Note          string     `json:"note,omitempty"`   // why
 }
 
 // JSON is the document.

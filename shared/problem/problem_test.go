@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,6 +35,7 @@ var known = []struct {
 	{webhook.ErrSignature, 401, "Not verified"},
 	{webhook.ErrTimestamp, 401, "Not verified"},
 	{webhook.ErrSource, 401, "Not verified"},
+	{problem.ErrIdentity, 403, "No identity"},
 	{problem.ErrRoute, 404, "No such address"},
 	{config.ErrUnknown, 404, "Not configured"},
 	{inbox.ErrNotFound, 404, "Not found"},
@@ -45,6 +47,13 @@ var known = []struct {
 	{problem.ErrMalformed, 400, "Malformed"},
 	{document.ErrMalformed, 400, "Malformed"},
 	{webhook.ErrMalformed, 400, "Malformed"},
+	{operation.ErrDecided, 409, "Decided already"},
+	{errors.Join(operation.ErrDecided, &operation.RefusedError{Stored: operation.Operation{State: operation.Rejected, Output: []byte("CANARY")}}), 409, "Decided already"},
+	{operation.ErrOtherDraft, 409, "Another draft"},
+	{operation.ErrNewerDraft, 409, "A newer draft waits"},
+	{operation.ErrNewerResult, 409, "Set aside"},
+	{&operation.OvertakenError{Newer: operation.Result{Output: []byte("CANARY")}}, 409, "Set aside"},
+	{operation.ErrNotWaiting, 409, "Does not wait for this"},
 	{operation.ErrRefused, 409, "Refused by its state"},
 	{&operation.RefusedError{Stored: operation.Operation{State: operation.Running, Output: []byte("CANARY")}}, 409, "Refused by its state"},
 	{&operation.RefusedError{}, 409, "Refused by its state"},
@@ -154,6 +163,45 @@ func TestErrorsThatKnowMore(t *testing.T) {
 	}
 	if p := problem.Of(problem.ErrQuery, ""); strings.Contains(p.Detail, "limit") {
 		t.Errorf("detail of an earlier error: %s", p.Detail)
+	}
+}
+
+// A refused decision says what stands there, by whom and since when, and nothing of its content.
+func TestADecisionThatIsRefusedSaysWhatStands(t *testing.T) {
+	version, err := object.ParseVersion("2026-11-29T12:00:00Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 11, 29, 12, 30, 0, 0, time.UTC)
+	key := operation.Key{Object: object.ID{Kind: "product", Value: "794"}, Recipe: inbox.RecipeRef{Name: "card", Version: 3}, Digest: "9f"}
+	stored := operation.Operation{
+		Key: key, State: operation.Rejected, Rank: object.NewRank(version, at, "k"), Digest: "cd", Output: []byte("CANARY"),
+		Decision: &operation.Decision{By: "ann", At: at, Note: "too long"},
+	}
+	dismissed := stored
+	dismissed.Decision, dismissed.Dismissed = nil, stored.Decision
+	standing := problem.Standing{ID: "product:794/card@3/9f", State: "rejected", ObjectVersion: "2026-11-29T12:00:00Z", Digest: "sha256:cd", By: "ann", At: &at, Note: "too long"}
+	result := problem.Standing{ID: standing.ID, State: "result", ObjectVersion: standing.ObjectVersion, Digest: standing.Digest}
+	for _, c := range []struct {
+		name   string
+		err    error
+		says   string
+		stands problem.Standing
+	}{
+		{"decided", errors.Join(operation.ErrDecided, &operation.RefusedError{Stored: stored}), "The draft is rejected, decided by ann at 2026-11-29T12:30:00Z, ", standing},
+		{"another draft", errors.Join(operation.ErrOtherDraft, &operation.RefusedError{Stored: stored}), "The digest is not that of the draft", standing},
+		{"a newer draft", errors.Join(operation.ErrNewerDraft, &operation.RefusedError{Stored: stored}), "is of version 2026-11-29T12:00:00Z: product:794/card@3/9f.", standing},
+		{"a newer result", &operation.OvertakenError{Newer: operation.Result{Operation: key, Rank: stored.Rank, Digest: "cd", Output: []byte("CANARY")}}, "is of version 2026-11-29T12:00:00Z", result},
+		{"dismissed", errors.Join(operation.ErrNotWaiting, &operation.RefusedError{Stored: dismissed}), "It does not wait for this decision", standing},
+		{"refused by its state", &operation.RefusedError{Stored: stored}, "The operation is rejected, ", standing},
+	} {
+		p := problem.Of(fmt.Errorf("decide: %w", c.err), "")
+		if diff := cmp.Diff(&c.stands, p.Stands); diff != "" || !strings.Contains(p.Detail, c.says) || strings.Contains(string(p.JSON()), "CANARY") {
+			t.Errorf("%s: %s %s", c.name, p.JSON(), diff)
+		}
+	}
+	if p := problem.Of(operation.ErrDecided, ""); p.Stands != nil {
+		t.Errorf("what stands of an earlier error: %+v", p.Stands)
 	}
 }
 

@@ -39,6 +39,10 @@ var (
 		Type: "urn:engang:problem:not-found", Title: "Not found", Status: http.StatusNotFound,
 		Detail: "No such thing is stored, or not any more: what is settled is kept for a limited time. Check the id, the tenant and the environment.",
 	}
+	noIdentity = Problem{
+		Type: "urn:engang:problem:no-identity", Title: "No identity", Status: http.StatusForbidden,
+		Detail: "This act is kept with the name of the person who does it, the call has none, and nothing was done. Call with an identity that IAM knows.",
+	}
 	noRoute = Problem{
 		Type: "urn:engang:problem:no-such-address", Title: "No such address", Status: http.StatusNotFound,
 		Detail: "There is nothing at this address. Check the path.",
@@ -92,6 +96,8 @@ var table = []row{
 	{target: webhook.ErrTimestamp, problem: notVerified},
 	{target: webhook.ErrSource, problem: notVerified},
 
+	{target: ErrIdentity, problem: noIdentity},
+
 	{target: ErrRoute, problem: noRoute},
 	{target: config.ErrUnknown, problem: notConfigured},
 	{target: inbox.ErrNotFound, problem: notFound},
@@ -106,6 +112,11 @@ var table = []row{
 	{target: object.ErrNoID, problem: query},
 
 	{target: config.ErrRefused, problem: refusedConfig, fill: reasons},
+	{target: operation.ErrDecided, problem: decided, fill: decidedBy},
+	{target: operation.ErrOtherDraft, problem: otherDraft, fill: stands},
+	{target: operation.ErrNewerDraft, problem: newerDraft, fill: version},
+	{target: operation.ErrNewerResult, problem: newerResult, fill: version},
+	{target: operation.ErrNotWaiting, problem: notWaiting, fill: stands},
 	{target: operation.ErrRefused, problem: refused, fill: standing},
 	{target: inbox.ErrStale, problem: refused},
 	{target: config.ErrChanged, problem: refused},
@@ -149,6 +160,7 @@ func parameter(p *Problem, err error) {
 }
 
 func standing(p *Problem, err error) {
+	stands(p, err)
 	if e, ok := errors.AsType[*operation.RefusedError](err); ok && e.Stored.State != "" {
 		p.Detail = fmt.Sprintf("The operation is %s, this act needs it otherwise, and nothing was done. Look at it again before deciding.", e.Stored.State)
 	}

@@ -1,0 +1,81 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"engang/shared/operation"
+)
+
+// The problems of a decision that took no effect.
+var (
+	decided = Problem{
+		Type: "urn:engang:problem:decided", Title: "Decided already", Status: http.StatusConflict,
+		Detail: "The draft was decided already, and nothing was done: one decision is all there is. To have the work done again, redrive it by name.",
+	}
+	otherDraft = Problem{
+		Type: "urn:engang:problem:other-draft", Title: "Another draft", Status: http.StatusConflict,
+		Detail: "The digest is not that of the draft which stands there, and nothing was done. Look at that draft: it needs a decision of its own.",
+	}
+	newerDraft = Problem{
+		Type: "urn:engang:problem:newer-draft", Title: "A newer draft waits", Status: http.StatusConflict,
+		Detail: "A newer draft of this object waits for its own decision, and nothing was done. Decide that one, or say that this one is meant although there is a newer one.",
+	}
+	newerResult = Problem{
+		Type: "urn:engang:problem:set-aside", Title: "Set aside", Status: http.StatusConflict,
+		Detail: "A newer version of the object has its result already, so the draft was set aside and nothing of it became a result. There is nothing left to decide.",
+	}
+	notWaiting = Problem{
+		Type: "urn:engang:problem:not-waiting", Title: "Does not wait for this", Status: http.StatusConflict,
+		Detail: "It does not wait for this decision, and nothing was done. Drafts are approved or rejected; what failed, is parked or in conflict is dismissed.",
+	}
+)
+
+// stands says what stands where the act was refused.
+func stands(p *Problem, err error) {
+	if e, ok := errors.AsType[*operation.OvertakenError](err); ok {
+		r := e.Newer
+		p.Stands = &Standing{ID: r.Operation.String(), State: "result", ObjectVersion: r.Rank.Version().String(), Digest: hashed(r.Digest)}
+		return
+	}
+	e, ok := errors.AsType[*operation.RefusedError](err)
+	if !ok || e.Stored.State == "" {
+		return
+	}
+	o := e.Stored
+	p.Stands = &Standing{ID: o.Key.String(), State: string(o.State), ObjectVersion: o.Rank.Version().String(), Digest: hashed(o.Digest)}
+	d := o.Decision
+	if d == nil {
+		d = o.Dismissed
+	}
+	if d != nil {
+		at := d.At.UTC()
+		p.Stands.By, p.Stands.At, p.Stands.Note = d.By, &at, d.Note
+	}
+}
+
+func hashed(digest string) string {
+	if digest == "" {
+		return ""
+	}
+	return "sha256:" + digest
+}
+
+// decidedBy says how, by whom and when.
+func decidedBy(p *Problem, err error) {
+	stands(p, err)
+	if s := p.Stands; s != nil && s.At != nil {
+		p.Detail = fmt.Sprintf("The draft is %s, decided by %s at %s, and nothing was done: one decision is all there is. To have the work done again, redrive it by name.",
+			s.State, s.By, s.At.Format(time.RFC3339))
+	}
+}
+
+// version names the object version of what stands there.
+func version(p *Problem, err error) {
+	stands(p, err)
+	if s := p.Stands; s != nil && s.ObjectVersion != "" {
+		p.Detail += fmt.Sprintf(" The newer one is of version %s: %s.", s.ObjectVersion, s.ID)
+	}
+}
