@@ -131,6 +131,8 @@ type Scheme struct {
 	text     func(Request) (content []byte, ok bool)                          // the same content without reading it, where there is a shorter way to it; nil: there is none
 	greeting func(r Request, doc any) (Pong, bool)                            // a signed ping or challenge; nil: none
 	split    func(doc any, content []byte) (parts []json.RawMessage, ok bool) // of a sender that puts many events in one delivery; nil: it does not
+	fetched  func(eventType string) http.Header                               // of a delivery of this type, for an object that was fetched; nil: nothing is fetched from the sender
+	changes  []string                                                         // types of event that objects can be fetched for
 
 	// The event.
 	eventType   field // nil: only the endpoint knows

@@ -41,6 +41,8 @@ var wooCommerce = Scheme{
 	id:         pointerTo("/id"),
 	version:    pointerTo("/date_modified_gmt"),
 	flaw:       wooRESTError,
+	fetched:    func(eventType string) http.Header { return http.Header{wooTopic: {eventType}} },
+	changes:    []string{"product.updated", "order.updated", "coupon.updated"}, // its list of customers cannot be asked for changes
 }
 
 var wooPingBody = regexp.MustCompile(`^webhook_id=[0-9]+$`)
