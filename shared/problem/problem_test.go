@@ -58,6 +58,7 @@ var known = []struct {
 	{&operation.RefusedError{Stored: operation.Operation{State: operation.Running, Output: []byte("CANARY")}}, 409, "Refused by its state"},
 	{&operation.RefusedError{}, 409, "Refused by its state"},
 	{inbox.ErrStale, 409, "Refused by its state"},
+	{&inbox.RefusedError{Stored: inbox.Event{State: inbox.Received, Body: inbox.Body{Packed: []byte("CANARY")}}}, 409, "Refused by its state"},
 	{config.ErrChanged, 409, "Refused by its state"},
 	{config.ErrMoved, 409, "Refused by its state"},
 	{config.ErrRefused, 422, "Configuration refused"},

@@ -118,7 +118,7 @@ var table = []row{
 	{target: operation.ErrNewerResult, problem: newerResult, fill: version},
 	{target: operation.ErrNotWaiting, problem: notWaiting, fill: stands},
 	{target: operation.ErrRefused, problem: refused, fill: standing},
-	{target: inbox.ErrStale, problem: refused},
+	{target: inbox.ErrStale, problem: refused, fill: eventStanding},
 	{target: config.ErrChanged, problem: refused},
 }
 

@@ -1,0 +1,26 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+
+	"engang/shared/inbox"
+)
+
+// eventStanding says how the event stands where an act was refused, and what can be done with one that stands so.
+func eventStanding(p *Problem, err error) {
+	e, ok := errors.AsType[*inbox.RefusedError](err)
+	if !ok || e.Stored.State == "" {
+		return
+	}
+	ev := e.Stored
+	p.Stands = &Standing{ID: string(ev.ID), State: string(ev.State), ObjectVersion: ev.Rank.Version().String()}
+	then := "Look at it again before deciding."
+	switch ev.State {
+	case inbox.Received:
+		then = "It is being worked on."
+	case inbox.Settled:
+		then = "Its work is over: name the operation to have that done again."
+	}
+	p.Detail = fmt.Sprintf("The event is %s, this act needs it otherwise, and nothing was done. %s", ev.State, then)
+}
