@@ -111,6 +111,7 @@ type Event struct {
 	Reason     string   // why it is parked, or at the put: why it cannot be worked on
 	Category   string
 	EndedAt    time.Time
+	Dismissed  *Dismissed // a parked one that a person took off the review list
 	ExpiresAt  time.Time
 }
 
@@ -129,6 +130,7 @@ type Conflict struct {
 	Digest     string
 	At         time.Time
 	DeliveryID string
+	Dismissed  *Dismissed // a person took it off the review list
 }
 
 // A Receipt says what a delivery turned out to be.
