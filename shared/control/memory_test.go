@@ -14,6 +14,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/recipe"
 )
 
 var (
@@ -111,6 +112,10 @@ func (m *memory) Endpoint(_ context.Context, name string) (config.Endpoint, conf
 
 func (m *memory) Common(context.Context, object.Scope) (config.Common, error) {
 	return config.Common{ResultDays: 400}, nil
+}
+
+func (m *memory) Recipe(context.Context, object.Scope, inbox.RecipeRef) (*recipe.Compiled, error) {
+	return nil, config.ErrUnknown
 }
 
 func (m *memory) control() *control.Control {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,39 +58,44 @@ func (c *Control) body(ctx context.Context, scope object.Scope, l Look) (Content
 }
 
 func (c *Control) output(ctx context.Context, scope object.Scope, l Look) (Content, error) {
-	id, ref, _, err := operation.ParseName(l.ID)
+	o, _, err := c.one(ctx, scope, l.ID)
 	if err != nil {
+		return Content{}, fmt.Errorf("show output: %w", err)
+	}
+	l.ID = o.Key.String()
+	if len(o.Output) == 0 {
+		return Content{}, fmt.Errorf("show output of %s: %w", l.ID, ErrGone)
+	}
+	if err := c.record(ctx, scope, "show output", l); err != nil {
 		return Content{}, err
 	}
+	return Content{Kind: "output", ID: l.ID, Digest: digest(o.Digest), Bytes: len(o.Output), Output: json.RawMessage(o.Output)}, nil
+}
+
+// one finds the one operation that a name, or a unique beginning of one, means, with all that is kept of
+// its object.
+func (c *Control) one(ctx context.Context, scope object.Scope, name string) (operation.Operation, collection, error) {
+	id, ref, _, err := operation.ParseName(name)
+	if err != nil {
+		return operation.Operation{}, collection{}, err
+	}
 	if ref == "" {
-		return Content{}, fmt.Errorf("show output of %s: name one operation: %w", id, ErrAmbiguous)
+		return operation.Operation{}, collection{}, fmt.Errorf("object %s: name one operation: %w", id, ErrAmbiguous)
 	}
 	all, err := c.collect(ctx, scope, id)
 	if err != nil {
-		return Content{}, err
+		return operation.Operation{}, collection{}, err
 	}
-	var docs []Operation
-	for _, o := range all.ops {
-		docs = append(docs, Operation{ID: o.Key.String()})
+	docs := make([]Operation, len(all.ops))
+	for i, o := range all.ops {
+		docs[i].ID = o.Key.String()
 	}
-	one, err := pick(docs, l.ID)
+	found, err := pick(docs, name)
 	if err != nil {
-		return Content{}, fmt.Errorf("show output of %s: %w", id, err)
+		return operation.Operation{}, collection{}, fmt.Errorf("object %s: %w", id, err)
 	}
-	for _, o := range all.ops {
-		if o.Key.String() != one.ID {
-			continue
-		}
-		if len(o.Output) == 0 {
-			return Content{}, fmt.Errorf("show output of %s: %w", o.Key, ErrGone)
-		}
-		l.ID = one.ID
-		if err := c.record(ctx, scope, "show output", l); err != nil {
-			return Content{}, err
-		}
-		return Content{Kind: "output", ID: one.ID, Digest: digest(o.Digest), Bytes: len(o.Output), Output: json.RawMessage(o.Output)}, nil
-	}
-	return Content{}, operation.ErrNotFound
+	at := slices.IndexFunc(all.ops, func(o operation.Operation) bool { return o.Key.String() == found.ID })
+	return all.ops[at], all, nil
 }
 
 func (c *Control) record(ctx context.Context, scope object.Scope, act string, l Look) error {

@@ -14,6 +14,7 @@ import (
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/problem"
+	"engang/shared/recipe"
 )
 
 // reached says that something outside could not be had, unless it answered that there is no such thing, or
@@ -68,6 +69,12 @@ func (e endpoints) Endpoint(ctx context.Context, name string) (config.Endpoint, 
 func (e endpoints) Common(ctx context.Context, scope object.Scope) (config.Common, error) {
 	common, err := e.cache.Common(ctx, scope)
 	return common, reached(err)
+}
+
+// Recipe reads one version of a recipe.
+func (e endpoints) Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error) {
+	compiled, err := e.cache.Recipe(ctx, scope, ref)
+	return compiled, reached(err)
 }
 
 // configs is where configuration is kept, as the use case sees it.
