@@ -75,7 +75,7 @@ func difference(a, b map[string]map[string]types.AttributeValue) string {
 }
 
 func TestWritesKeepTheirContracts(t *testing.T) {
-	for _, c := range slices.Concat(eventContracts(), claimContracts(), finishContracts(), operationContracts(), otherContracts()) {
+	for _, c := range slices.Concat(eventContracts(), claimContracts(), finishContracts(), operationContracts(), holdContracts(), spendContracts(), otherContracts()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dynamotest.Engine(t, c.run)

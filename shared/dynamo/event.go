@@ -107,10 +107,7 @@ func (t *Table) End(ctx context.Context, e inbox.Ending) error {
 			s = settleNaming
 			given[":reason"] = str(e.Reason)
 		}
-		if given[":later"] = seconds(e.ExpiresAt); e.ExpiresAt.IsZero() {
-			s = s.kept()
-			delete(given, ":later")
-		}
+		s = s.expiring(given, e.ExpiresAt)
 	}
 	return stale("end event "+string(e.Event), t.change(ctx, s, eventKey(e.Event), given))
 }

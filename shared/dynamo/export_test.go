@@ -1,15 +1,15 @@
 package dynamo
 
 import (
-	"engang/shared/config"
-
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"engang/shared/config"
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 // A Statement is what tests look at of a statement.
@@ -30,7 +30,9 @@ func Statements() map[string]Statement {
 		"putEvent": putEvent, "putConflict": putConflict, "countSeen": countSeen, "settle": settle, "settleNaming": settleNaming, "park": park,
 		"parkAlone": parkAlone, "pushSend": pushSend, "parkUnsent": parkUnsent, "reopenAny": reopenAny, "reopen": reopen, "replay": replay, "pushDue": pushDue,
 		"claim": claim, "complete": complete, "retry": retry, "fail": fail, "supersede": supersede, "exhaust": exhaust, "raise": raise, "redrive": redrive,
-		"putLosing": putLosing, "hold": hold, "renew": renew, "pause": pause,
+		"putLosing": putLosing, "hold": hold, "renew": renew, "giveBack": giveBack,
+		"openBreaker": openBreaker, "probeBreaker": probeBreaker, "closeBreaker": closeBreaker, "resumeBreaker": resumeBreaker, "putPause": putPause,
+		"reserve": reserve, "correct": correct, "takeMinute": takeMinute, "putHead": putHead,
 		"putResult": putResult, "claimAddress": claimAddress, "putVersion": putVersion, "firstPointer": firstPointer, "movePointer": movePointer, "putEntry": putEntry,
 	} {
 		all[name] = exported(s)
@@ -78,6 +80,9 @@ func KeyTexts(id inbox.EventID, k operation.Key, endpoint string, at time.Time) 
 		"event": joined(eventKey(id)), "seen": joined(seenKey(id)), "conflict": joined(conflictKey(id, "d2")),
 		"operation": joined(operationKey(k)), "losing": joined(losingKey(k, "att_1")), "result": joined(resultKey(k.Scope, k.Object, k.Recipe)),
 		"address": joined(addressKey(endpoint)), "pointer": joined(pointerKey(k.Scope)), "audit": auditHash(k.Scope, at), "review": reviewStamp(at, k),
+		"head": joined(headKey(k.Scope, k.Object, k.Recipe.Name)), "breaker": joined(breakerKey(pause.Model{Scope: k.Scope, Provider: "open ai", Name: "gpt#5"})),
+		"pause": joined(pauseKey(pause.Target{Scope: k.Scope, Kind: pause.AModel, Name: "openai/gpt-5"})), "everything": joined(pauseKey(pause.Target{Scope: k.Scope, Kind: pause.Everything})),
+		"day": joined(dayKey(k.Scope, k.Recipe.Name, "2026-11-29")), "minute": joined(minuteKey(k.Scope, k.Recipe.Name, "2026-11-29T12:00")),
 		"version": joined(versionKey(config.Version{Scope: k.Scope, Kind: "recipe", Name: k.Recipe.Name, Version: k.Recipe.Version})),
 	}
 }
@@ -90,6 +95,12 @@ func ReadBack(k operation.Key, attempt operation.AttemptID) (operation.Key, oper
 	}
 	return readOperationKey(written.pk, written.sk)
 }
+
+// PauseBack writes the key of a pause and reads it.
+func PauseBack(t pause.Target) (pause.Target, error) { return readPauseKey(pauseKey(t).sk) }
+
+// ReadPauseKey reads what is paused from a sort key.
+var ReadPauseKey = readPauseKey
 
 // ReadOperationKey reads the key of an operation.
 func ReadOperationKey(pk, sk string) (operation.Key, error) {

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 // Conditions that several writes share.
@@ -112,12 +113,50 @@ var (
 		moves(":pending", operation.Renew), state(":rejected", operation.Rejected))
 
 	// W24: the provider cannot serve; the claim is not counted.
-	pause = write("W24 pause", "SET #st = :pending, #nbf = :now, #att = :log, #wid = :write ADD #cnt :minus REMOVE #own, #exp", mine,
+	giveBack = write("W24 pause", "SET #st = :pending, #nbf = :now, #att = :log, #wid = :write ADD #cnt :minus REMOVE #own, #exp", mine,
 		moves(":pending", operation.Pause), state(":running", operation.Running))
+)
+
+// The writes to a breaker.
+var (
+	// W23: the model cannot serve. Refused: it is open already.
+	openBreaker = write("W23 open breaker", "SET #st = :open, #til = :next, #why = :reason, #at = :now, #wid = :write", "attribute_not_exists(#pk) OR #st = :closed",
+		moves(":open", pause.Trip), state(":closed", pause.Closed), starts(pause.Lifecycle.Start))
+
+	// W25: one of all that saw the same probe time tries. Refused: another one does.
+	probeBreaker = write("W25 probe", "SET #til = :next, #own = :me, #wid = :write", "#st = :open AND #til = :seen",
+		moves("", pause.Try), state(":open", pause.Open))
+
+	// W26: the probe was answered. Refused: it is not this attempt's probe any more.
+	closeBreaker = write("W26 close breaker", "SET #st = :closed, #at = :now, #wid = :write REMOVE #own, #til", "#st = :open AND #own = :me",
+		moves(":closed", pause.Settle), state(":open", pause.Open))
+
+	// W26 on behalf of a person, whoever probes. Refused: it is closed.
+	resumeBreaker = write("W26 close breaker", "SET #st = :closed, #at = :now, #wid = :write REMOVE #own, #til", "#st = :open",
+		moves(":closed", pause.Resume), state(":open", pause.Open))
+)
+
+// The writes to what a recipe spends. The attribute #res is named after the attempt ([reservation]), so that an
+// attempt counts once.
+var (
+	// W28: the worst cost of a call is set aside. Refused: set aside already, or the limit is used up.
+	reserve = write("W28 reserve", "SET #res = :worst, #lim = :limit, #ttl = :later ADD #sum :worst", "(attribute_not_exists(#sum) OR #sum <= :room) AND attribute_not_exists(#res)")
+
+	// The reservation is replaced by what the call cost. Refused: replaced already.
+	correct = write("correct spend", "ADD #sum :difference, #cost :paid REMOVE #res", "attribute_exists(#res)")
+
+	// One call is counted against the minute. Refused: counted already, or the limit is used up.
+	takeMinute = write("take minute", "SET #res = :one, #lim = :limit, #ttl = :later ADD #num :one", "(attribute_not_exists(#num) OR #num < :limit) AND attribute_not_exists(#res)")
 )
 
 // The other writes.
 var (
+	// W21: the newest stored event of an object with a quiet period. Refused: a newer one is there.
+	putHead = write("W21 head", "", newer)
+
+	// What a person pauses; the last one stands.
+	putPause = write("write pause", "", "")
+
 	// W5: the result, ordered by rank alone. Refused: written already, or a newer one stands.
 	putResult = write("W5 result", "", newer)
 

@@ -22,6 +22,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/lifecycle"
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this version")
@@ -184,7 +185,7 @@ func TestStatementsKeepToTheLifecycles(t *testing.T) {
 		t.Errorf("events are put as %q", born)
 	}
 	later := []string{"approve", "reject", "set aside", "cancel", "dismiss"} // joins with review
-	for _, machine := range []machine{machineAs(inbox.Lifecycle), machineAs(operation.Lifecycle)} {
+	for _, machine := range machines() {
 		for text, name := range machine.moves {
 			if used[text] == slices.Contains(later, name) {
 				t.Errorf("transition %s: a statement makes it: %t", text, used[text])
@@ -228,10 +229,15 @@ func machineAs[S ~string](m lifecycle.Machine[S]) machine {
 	return out
 }
 
+// machines are all that a statement may move.
+func machines() []machine {
+	return []machine{machineAs(inbox.Lifecycle), machineAs(operation.Lifecycle), machineAs(pause.Lifecycle)}
+}
+
 // machineOf finds the machine that has exactly this transition.
 func machineOf(t *testing.T, s dynamo.Statement) machine {
 	t.Helper()
-	for _, m := range []machine{machineAs(inbox.Lifecycle), machineAs(operation.Lifecycle)} {
+	for _, m := range machines() {
 		if _, ok := m.moves[transition(s.Move, s.From, s.To)]; ok {
 			return m
 		}

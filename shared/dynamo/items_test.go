@@ -1,8 +1,6 @@
 package dynamo_test
 
 import (
-	"engang/shared/config"
-
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -12,14 +10,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"engang/shared/audit"
+	"engang/shared/config"
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 // one of each kind of item, in each state that changes what is stored.
@@ -55,10 +56,30 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	must(t, table.RecordLosing(t.Context(), work, operation.Attempt{ID: "att_9", FencingToken: 2, Outcome: operation.Usable, Called: true, CostUSD: 318_000_000, Tokens: &operation.Tokens{Input: 412, Output: 96}}))
 	_, _, err := table.PutResult(t.Context(), operation.Result{Scope: shop, Object: product, Recipe: card, Rank: ranked(1), Operation: work, Event: eventID(1), Output: []byte(`{"summary":"é"}`), Digest: "dig", At: noon, ExpiresAt: later(99)})
 	must(t, err)
+	oneOfEachHold(t, table)
 	must(t, table.ClaimAddress(t.Context(), "woo-shop", shop))
 	must(t, table.MovePointer(t.Context(), shop, 0, pointer(1), "w-1"))
 	must(t, table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "product-card", Version: 3, JSON: []byte(`{"name":"product-card"}`), Digest: "dig"}))
 	must(t, table.Audit(t.Context(), audit.Entry{Scope: shop, At: noon, ID: "act_1", By: "ann", Act: "redrive", Target: "evt_1", Reason: "asked to"}))
+}
+
+// oneOfEachHold leaves what holds work, and what limits it.
+func oneOfEachHold(t *testing.T, table *dynamo.Table) {
+	t.Helper()
+	must(t, table.PutHead(t.Context(), head(1, eventID(1))))
+	probed(t, table)
+	closed := opening(101)
+	closed.Model.Name = "gpt-5.4"
+	must(t, table.OpenBreaker(t.Context(), closed))
+	must(t, table.CloseBreaker(t.Context(), pause.Closing{Model: closed.Model, WriteID: writeID(102), Now: later(700)}))
+	must(t, table.PutPause(t.Context(), pausing(pause.Recipe, "product-card")))
+	forever := pausing(pause.Everything, "")
+	forever.Until = time.Time{}
+	must(t, table.PutPause(t.Context(), forever))
+	must(t, table.Reserve(t.Context(), reservation(1)))
+	must(t, table.Correct(t.Context(), correction(1)))
+	must(t, table.Reserve(t.Context(), reservation(2)))
+	must(t, table.TakeMinute(t.Context(), minute(1)))
 }
 
 // operationWays leaves one operation in each state; nil leaves it running.
@@ -115,7 +136,7 @@ func (w wire) value() types.AttributeValue {
 	return list
 }
 
-const currentItems = "testdata/items/v1.json"
+const currentItems = "testdata/items/v2.json"
 
 // What this version stores is what is agreed. A change of it needs a new file beside the old ones,
 // whose items must stay readable: TestItemsOfEveryVersionAreRead.
@@ -201,7 +222,7 @@ func readAny(name string, it map[string]types.AttributeValue) (any, error) {
 		return dynamo.ReadLosing(it)
 	case strings.HasPrefix(sk, "O#"):
 		return dynamo.ReadOperation(it)
-	case strings.HasPrefix(name, "B#"):
+	case strings.HasPrefix(sk, "R#"):
 		return dynamo.ReadResult(it)
 	}
 	return nil, nil // the small ones are read where they are queried

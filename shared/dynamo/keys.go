@@ -1,8 +1,6 @@
 package dynamo
 
 import (
-	"engang/shared/config"
-
 	"fmt"
 	"hash/fnv"
 	"net/url"
@@ -10,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"engang/shared/config"
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 // OpenShards is how many hash keys the open index spreads its events over: one takes about 1,000
@@ -28,12 +28,18 @@ const (
 	objectPrefix    = "B#"
 	configPrefix    = "C#"
 	auditPrefix     = "A#"
+	holdPrefix      = "K#"
 	eventSort       = "EVENT"
 	seenSort        = "SEEN"
 	conflictPrefix  = "CONFLICT#"
 	operationPrefix = "O#"
 	losingInfix     = "#LOST#"
 	resultPrefix    = "R#"
+	headPrefix      = "H#"
+	breakerSort     = "BREAKER"
+	pauseHash       = holdPrefix + "pause"
+	spendPrefix     = holdPrefix + "spend#"
+	minutePrefix    = "M#"
 	pointerSort     = "POINTER"
 	addressHash     = configPrefix + "hooks"
 	openPrefix      = "open#"
@@ -54,6 +60,12 @@ func (k key) reading() string {
 		return "read config"
 	case strings.HasPrefix(k.sk, resultPrefix):
 		return "read result"
+	case strings.HasPrefix(k.sk, headPrefix):
+		return "read head"
+	case k.sk == breakerSort:
+		return "read breaker"
+	case strings.HasPrefix(k.pk, spendPrefix):
+		return "read spend"
 	}
 	return "read operation"
 }
@@ -92,6 +104,43 @@ func losingKey(k operation.Key, attempt operation.AttemptID) key {
 
 func resultKey(s object.Scope, id object.ID, ref inbox.RecipeRef) key {
 	return key{objectHash(s, id), fmt.Sprintf("%s%s#%06d", resultPrefix, encode(ref.Name), ref.Version)}
+}
+
+func headKey(s object.Scope, id object.ID, recipe string) key {
+	return key{objectHash(s, id), headPrefix + encode(recipe)}
+}
+
+func breakerKey(m pause.Model) key {
+	return key{scopeHash(holdPrefix, m.Scope) + "#" + encode(m.Provider) + "#" + encode(m.Name), breakerSort}
+}
+
+func pauseKey(t pause.Target) key {
+	return key{pauseHash, encode(string(t.Kind)) + "#" + scopeHash("", t.Scope) + "#" + encode(t.Name)}
+}
+
+// readPauseKey reads what is paused from a sort key.
+func readPauseKey(sk string) (t pause.Target, err error) {
+	parts := strings.Split(sk, "#")
+	if len(parts) != 4 {
+		return t, fmt.Errorf("sort key %q is no pause", sk)
+	}
+	for i, part := range parts {
+		if parts[i], err = url.PathUnescape(part); err != nil {
+			return t, fmt.Errorf("sort key %q is no pause: %w", sk, err)
+		}
+	}
+	return pause.Target{Kind: pause.Kind(parts[0]), Scope: object.Scope{Tenant: parts[1], Environment: parts[2]}, Name: parts[3]}, nil
+}
+
+func spendHash(s object.Scope, recipe string) string {
+	return scopeHash(spendPrefix, s) + "#" + encode(recipe)
+}
+
+// dayKey and minuteKey are one item each: a shard each would split a small limit.
+func dayKey(s object.Scope, recipe, day string) key { return key{spendHash(s, recipe), day} }
+
+func minuteKey(s object.Scope, recipe, minute string) key {
+	return key{spendHash(s, recipe), minutePrefix + minute}
 }
 
 func addressKey(endpoint string) key { return key{addressHash, encode(endpoint)} }

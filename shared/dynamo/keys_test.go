@@ -8,6 +8,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 // Key texts are stored: another text would make every stored item unfindable.
@@ -15,17 +16,23 @@ func TestKeysAreAsAgreed(t *testing.T) {
 	scope := object.Scope{Tenant: "shop", Environment: "test"}
 	k := operation.Key{Scope: scope, Object: object.ID{Kind: "product", Value: "7/9 4:x#é"}, Recipe: inbox.RecipeRef{Name: "product-card", Version: 3}, Digest: "9f2c"}
 	same(t, "keys", map[string]string{
-		"event":     "E#evt_abc / EVENT",
-		"seen":      "E#evt_abc / SEEN",
-		"conflict":  "E#evt_abc / CONFLICT#d2",
-		"operation": "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / O#product-card@000003#9f2c",
-		"losing":    "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / O#product-card@000003#9f2c#LOST#att_1",
-		"result":    "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / R#product-card#000003",
-		"address":   "C#hooks / woo-shop",
-		"pointer":   "C#shop#test / POINTER",
-		"version":   "C#shop#test / recipe#product-card#000003",
-		"audit":     "A#shop#test#2026-11-29",
-		"review":    "1795953600000#B#shop#test#product:7%2F9%204%3Ax%23%C3%A9#O#product-card@000003#9f2c",
+		"event":      "E#evt_abc / EVENT",
+		"seen":       "E#evt_abc / SEEN",
+		"conflict":   "E#evt_abc / CONFLICT#d2",
+		"operation":  "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / O#product-card@000003#9f2c",
+		"losing":     "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / O#product-card@000003#9f2c#LOST#att_1",
+		"result":     "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / R#product-card#000003",
+		"address":    "C#hooks / woo-shop",
+		"pointer":    "C#shop#test / POINTER",
+		"version":    "C#shop#test / recipe#product-card#000003",
+		"audit":      "A#shop#test#2026-11-29",
+		"head":       "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / H#product-card",
+		"breaker":    "K#shop#test#open%20ai#gpt%235 / BREAKER",
+		"pause":      "K#pause / model#shop#test#openai%2Fgpt-5",
+		"everything": "K#pause / everything#shop#test#",
+		"day":        "K#spend#shop#test#product-card / 2026-11-29",
+		"minute":     "K#spend#shop#test#product-card / M#2026-11-29T12:00",
+		"review":     "1795953600000#B#shop#test#product:7%2F9%204%3Ax%23%C3%A9#O#product-card@000003#9f2c",
 	}, dynamo.KeyTexts("evt_abc", k, "woo-shop", noon))
 }
 
@@ -44,6 +51,22 @@ func TestOperationKeysAreReadBack(t *testing.T) {
 	for _, pair := range [][2]string{{"B#shop#test", "O#a@000001#d"}, {"B#shop#test#p:1", "O#a#d"}, {"B#shop#test#p:%zz", "O#a@000001#d"}, {"B#s#t#p:1", "O#a@x#d"}, {"B#s#t#p:1", "O#%zz@000001#d"}, {"", ""}} {
 		if k, err := dynamo.ReadOperationKey(pair[0], pair[1]); err == nil {
 			t.Errorf("%q was read as %+v", pair, k)
+		}
+	}
+}
+
+func TestPauseKeysAreReadBack(t *testing.T) {
+	for _, target := range []pause.Target{
+		{Scope: shop, Kind: pause.Everything},
+		{Scope: object.Scope{Tenant: "a#b", Environment: "c d"}, Kind: pause.AModel, Name: "openai/gpt#5%20é"},
+	} {
+		if got, err := dynamo.PauseBack(target); err != nil || got != target {
+			t.Errorf("%+v became %+v, %v", target, got, err)
+		}
+	}
+	for _, sk := range []string{"", "recipe#shop#test", "recipe#shop#test#a#b", "recipe#shop#%zz#a"} {
+		if target, err := dynamo.ReadPauseKey(sk); err == nil {
+			t.Errorf("%q was read as %+v", sk, target)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/operation"
+	"engang/shared/pause"
+	"engang/shared/spend"
 )
 
 // A read that gets no answer says so, and never that there is nothing. Each has the name by which faults,
@@ -52,6 +54,16 @@ func TestAReadWithoutAnAnswerIsAnError(t *testing.T) {
 			return err
 		}},
 		{"scopes", "read config", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Scopes(ctx); return err }},
+		{"head", "read head", func(ctx context.Context, table *dynamo.Table) error {
+			_, _, err := table.Head(ctx, shop, product, "product-card")
+			return err
+		}},
+		{"breaker", "read breaker", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Breaker(ctx, mini); return err }},
+		{"pauses", "read pauses", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Pauses(ctx); return err }},
+		{"spend", "read spend", func(ctx context.Context, table *dynamo.Table) error {
+			_, err := table.Spent(ctx, shop, "product-card", "2026-11-29")
+			return err
+		}},
 		{"audit trail", "audit", func(ctx context.Context, table *dynamo.Table) error {
 			_, err := table.AuditTrail(ctx, shop, noon)
 			return err
@@ -83,11 +95,19 @@ func TestARefusalThatCannotBeReadIsNoDecision(t *testing.T) {
 	ev := arrival(1)
 	_, receive := noReads.Receive(t.Context(), ev)
 	_, claim := noReads.Claim(t.Context(), asking(1, 1, 0))
+	must(t, plain.OpenBreaker(t.Context(), opening(100)))
+	whole := reservation(100)
+	whole.Worst = whole.Limit
+	must(t, plain.Reserve(t.Context(), whole))
+	must(t, plain.TakeMinute(t.Context(), minute(100)))
 	for what, err := range map[string]error{
 		"put of an event": receive, "claim": claim,
-		"redrive": noReads.Redrive(t.Context(), operation.Redrive{Key: work, Seen: operation.Failed, Token: 9, Event: eventID(1), WriteID: "r", Now: noon, Due: noon}),
+		"opening of a breaker": noReads.OpenBreaker(t.Context(), opening(1)), "reservation": noReads.Reserve(t.Context(), reservation(1)),
+		"call of a minute": noReads.TakeMinute(t.Context(), minute(1)),
+		"redrive":          noReads.Redrive(t.Context(), operation.Redrive{Key: work, Seen: operation.Failed, Token: 9, Event: eventID(1), WriteID: "r", Now: noon, Due: noon}),
 	} {
-		if _, decided := errors.AsType[*operation.RefusedError](err); decided || !errors.Is(err, dynamotest.ErrLost) {
+		_, decided := errors.AsType[*operation.RefusedError](err)
+		if decided || errors.Is(err, pause.ErrStale) || errors.Is(err, spend.ErrUsedUp) || !errors.Is(err, dynamotest.ErrLost) {
 			t.Errorf("%s met %v", what, err)
 		}
 	}

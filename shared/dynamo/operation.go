@@ -126,7 +126,7 @@ func (t *Table) Pause(ctx context.Context, f operation.Finish) error {
 	if !f.NotBefore.IsZero() {
 		from = f.NotBefore
 	}
-	return t.finishLogged(ctx, f, finishing{"pause", pause, operation.Pending, item{":now": millis(from), ":minus": num(-1)}})
+	return t.finishLogged(ctx, f, finishing{"pause", giveBack, operation.Pending, item{":now": millis(from), ":minus": num(-1)}})
 }
 
 // Supersede ends the lease because a newer version has its result (W8). No call was made: the attempt
@@ -136,13 +136,8 @@ func (t *Table) Supersede(ctx context.Context, f operation.Finish) error {
 	return t.finish(ctx, f, w.expiring(f.ExpiresAt))
 }
 
-// expiring sets the expiry, or takes it out of the statement.
 func (w finishing) expiring(at time.Time) finishing {
-	if at.IsZero() {
-		w.s = w.s.kept()
-	} else {
-		w.given[":later"] = seconds(at)
-	}
+	w.s = w.s.expiring(w.given, at)
 	return w
 }
 

@@ -1,8 +1,6 @@
 package dynamo_test
 
 import (
-	"engang/shared/config"
-
 	"errors"
 	"fmt"
 	"strings"
@@ -11,10 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"engang/shared/config"
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 func remove(t *testing.T, db dynamotest.DB, pk, sk string) {
@@ -265,6 +265,8 @@ func TestTooLargeItemsAreRefused(t *testing.T) {
 		for what, err := range map[string]error{
 			"event": receive, "result": result, "commit": table.Complete(t.Context(), f), "draft": table.Hold(t.Context(), f),
 			"losing attempt": table.RecordLosing(t.Context(), work, operation.Attempt{ID: "att_1", Reason: huge}),
+			"breaker":        table.OpenBreaker(t.Context(), pause.Opening{Model: mini, Until: noon, Reason: huge, WriteID: "w", Now: noon}),
+			"pause":          table.PutPause(t.Context(), pause.Pause{Target: pause.Target{Scope: shop, Kind: pause.Everything}, Reason: huge, At: noon}),
 			"version":        table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "r", Version: 1, JSON: []byte(huge)}),
 		} {
 			if !errors.Is(err, dynamo.ErrTooLarge) {

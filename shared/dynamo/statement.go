@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"engang/shared/lifecycle"
 )
@@ -80,13 +81,29 @@ func (s statement) kept() statement {
 	return s
 }
 
+// expiring gives the expiry, or takes it out of the statement where there is none.
+func (s statement) expiring(given item, at time.Time) statement {
+	if at.IsZero() {
+		return s.kept()
+	}
+	given[":later"] = seconds(at)
+	return s
+}
+
+// naming says which attribute a placeholder means that is not an attribute's own name.
+func (s statement) naming(placeholder, attribute string) statement {
+	s.names = maps.Clone(s.names)
+	s.names[placeholder] = attribute
+	return s
+}
+
 var (
 	namePlaceholder  = regexp.MustCompile(`#[a-z]+`)
 	valuePlaceholder = regexp.MustCompile(`:[a-z]+`)
 )
 
 // placeholders finds the names and the values that an expression means. A name's placeholder is the
-// attribute's own name, but for the one that the table's TTL reads.
+// attribute's own name, but for the one that the table's TTL reads and those that [statement.naming] names.
 func placeholders(expression string) (names map[string]string, values []string) {
 	for _, p := range namePlaceholder.FindAllString(expression, -1) {
 		if names == nil {

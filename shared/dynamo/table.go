@@ -82,6 +82,12 @@ func (t *Table) change(ctx context.Context, s statement, k key, given item) erro
 	return err
 }
 
+// remove removes an item, whatever it holds; that there is none is success.
+func (t *Table) remove(ctx context.Context, call string, k key) error {
+	_, err := t.client.DeleteItem(telemetry.WithCall(ctx, call), &dynamodb.DeleteItemInput{TableName: &t.name, Key: k.item()})
+	return err
+}
+
 func optional(text string) *string {
 	if text == "" {
 		return nil
