@@ -33,11 +33,9 @@ func rescaled(s *search, a attempt) []option {
 	if a.scheme.Window() == 0 {
 		return nil
 	}
-	shape, to, what := inMillis, "${1}${2}${3}", "is read in seconds: something made milliseconds of them"
+	shape, to, what := inMillis, "${1}${2}${3}", "is read in seconds: it is in "+lateMillis
 	if s.millis() {
-		shape, to, what = inSeconds, "${1}${2}000${3}", "is read in milliseconds: it has "+earlyMillis
-	} else {
-		what += ", " + lateMillis
+		shape, to, what = inSeconds, "${1}${2}000${3}", "is read in milliseconds: it is in "+earlyMillis
 	}
 	var all []option
 	for _, name := range headerNames(a.request.Header) {

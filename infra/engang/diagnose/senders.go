@@ -143,6 +143,7 @@ func (s *search) bodyless(a attempt) {
 	if n, err := strconv.Atoi(a.request.Header.Get("Content-Length")); err == nil && n > 0 {
 		said = fmt.Sprintf(" (Content-Length says %d bytes)", n)
 	}
+	s.report.NotIt = []string{} // of a body that is not there nothing can be told
 	s.find("body-empty", "the capture has no body"+said+", and the sender signs one", doCapture+"; --body names a file with it")
 }
 
