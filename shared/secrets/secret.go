@@ -70,7 +70,7 @@ func (r Ref) Path() (string, error) {
 }
 
 // ErrSlot says that a reference to the secret of an endpoint does not end with a slot that there is.
-var ErrSlot = errors.New("slots count from 1, without zeros in front: hooks/NAME/1")
+var ErrSlot = errors.New("slots count from 1, without zeros in front")
 
 var (
 	slotted = regexp.MustCompile(`^ssm:hooks/[^/]+/`)
