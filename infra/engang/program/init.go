@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"engang/infra/engang/starter"
-	"engang/infra/engang/text"
 	"engang/shared/webhook"
 )
 
@@ -24,7 +23,9 @@ func (p *program) initCommand() *cobra.Command {
 		Use:   "init PROVIDER",
 		Short: "Write a configuration to start from, and make a secret",
 		Long: "init writes a file with an endpoint and a recipe that fit what the provider sends, makes a strong secret of safe characters, and says what to do next. Nothing is applied.\n" +
-			"The tenant is --tenant, or named as the endpoint. Files of one tenant and environment are applied together: name them all, or their folder.\n\n" +
+			"The secret is shown once and kept nowhere: copy it to the sender, and to the prompt of secret set; it is part of no command.\n" +
+			"Tenant and environment are --tenant and --environment, else those of the configuration files in the folder, else a tenant that is named as the endpoint, and test. " +
+			"Files of one tenant and environment are applied together: name them all, or their folder.\n\n" +
 			"PROVIDER is one of " + strings.Join(webhook.Names(), ", ") + ".",
 		Example: "  engang init stripe\n  engang init woocommerce --dir config --name shop --tenant agency",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -42,19 +43,26 @@ func (p *program) initCommand() *cobra.Command {
 
 // A startDoc is what init writes with --json.
 type startDoc struct {
-	Kind      string   `json:"kind"` // "start"
-	File      string   `json:"file"`
-	Provider  string   `json:"provider"`
-	Endpoint  string   `json:"endpoint"`
-	Recipe    string   `json:"recipe"`
-	Secret    string   `json:"secret"` // made now, and kept nowhere
-	Reference string   `json:"secret_reference"`
-	Next      []string `json:"next"` // commands
+	Kind        string   `json:"kind"` // "start"
+	File        string   `json:"file"`
+	Tenant      string   `json:"tenant"`
+	Environment string   `json:"environment"`
+	Provider    string   `json:"provider"`
+	Endpoint    string   `json:"endpoint"`
+	Recipe      string   `json:"recipe"`
+	Secret      string   `json:"secret"` // made now, and kept nowhere
+	Reference   string   `json:"secret_reference"`
+	Next        []string `json:"next"` // commands, none of which holds the secret: the first one reads it
 }
 
 func (p *program) init(provider string, i initial) error {
 	name := cmp.Or(i.name, provider)
-	s, err := starter.Make(starter.Want{Provider: provider, Name: name, Tenant: cmp.Or(p.tenant, name), Environment: cmp.Or(p.environment, webhook.Test)})
+	at, err := p.settingOf(i.dir)
+	if err != nil {
+		return err
+	}
+	at.tenant, at.environment = cmp.Or(at.tenant, name), cmp.Or(at.environment, webhook.Test)
+	s, err := starter.Make(starter.Want{Provider: provider, Name: name, Tenant: at.tenant, Environment: at.environment, Beside: at.sections})
 	switch {
 	case errors.Is(err, starter.ErrProvider), errors.Is(err, starter.ErrName):
 		return usage("%w", err)
@@ -65,10 +73,10 @@ func (p *program) init(provider string, i initial) error {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	doc := startDoc{
-		Kind: "start", File: filepath.Join(i.dir, name+".yaml"), Provider: provider, Endpoint: name, Recipe: s.Recipe + "@1",
-		Secret: string(scheme.NewSecret(random).Reveal()), Reference: "ssm:" + s.Reference,
+		Kind: "start", File: filepath.Join(i.dir, name+".yaml"), Tenant: at.tenant, Environment: at.environment, Provider: provider, Endpoint: name,
+		Recipe: s.Recipe + "@1", Secret: string(scheme.NewSecret(random).Reveal()), Reference: "ssm:" + s.Reference,
 	}
-	doc.Next = p.nextSteps(doc, s)
+	doc.Next = p.nextSteps(doc, s, at)
 	if err := writeNew(i.dir, doc.File, s.Text); err != nil {
 		return err
 	}
@@ -79,17 +87,17 @@ func (p *program) init(provider string, i initial) error {
 }
 
 // nextSteps are the commands that make it live and try it.
-func (p *program) nextSteps(doc startDoc, s starter.Start) []string {
+func (p *program) nextSteps(doc startDoc, s starter.Start, at setting) []string {
 	target, send := "", "send "+s.Case
 	if p.target != "" {
-		target = " --target " + p.target
+		target = " --target " + word(p.target)
 	}
 	if doc.Endpoint != cmp.Or(usualEndpoints[doc.Provider], doc.Provider) {
 		send += " --endpoint " + doc.Endpoint
 	}
 	return []string{
-		fmt.Sprintf("printf %%s '%s' | %s", doc.Secret, p.suggest("secret set "+s.Reference+" --provider "+doc.Provider+target)),
-		p.suggest("apply " + doc.File + target),
+		p.suggest("secret set " + s.Reference + " --provider " + doc.Provider + target),
+		p.suggest("apply " + at.applied(doc.File) + target),
 		p.suggest(send + " --wait" + target),
 	}
 }
@@ -114,15 +122,12 @@ func writeNew(dir, name string, content []byte) error {
 }
 
 func (p *program) writeStart(doc startDoc, s starter.Start) error {
-	whose := "the sender makes its own: " + s.Secret + ". Set that one in its place; this one is for trying"
+	whose := "The sender makes its own secret (" + s.Secret + "): give that one to the first command below.\nFor trying there is this one, made now and kept nowhere:"
 	if s.Chosen {
-		whose = "give it to the sender: " + s.Secret
+		whose = "The secret, made now and kept nowhere; copy it to the sender (" + s.Secret + ")\nand to the prompt of the first command below:"
 	}
-	fmt.Fprintf(p.Stdout, "%s: endpoint %s of %s, recipe %s\n\n", doc.File, doc.Endpoint, doc.Provider, doc.Recipe)
-	err := text.Columns(p.Stdout, "  ", [][]string{{"secret", doc.Secret}, {"", whose}, {"address", "/hooks/" + doc.Endpoint + " behind the address of the system"}})
-	fmt.Fprintln(p.Stdout, "\nNext:")
-	for _, line := range doc.Next {
-		fmt.Fprintln(p.Stdout, "  "+line)
-	}
+	_, err := fmt.Fprintf(p.Stdout, "%s: endpoint %s of %s, recipe %s; tenant %s, %s\n\n%s\n\n  %s\n\nThe address is /hooks/%s behind the address of the system.\n\n"+
+		"Next; the first command asks for the secret and does not show it, or reads it from standard input (< FILE):\n  %s\n",
+		doc.File, doc.Endpoint, doc.Provider, doc.Recipe, doc.Tenant, doc.Environment, whose, doc.Secret, doc.Endpoint, strings.Join(doc.Next, "\n  "))
 	return err
 }
