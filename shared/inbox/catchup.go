@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"strconv"
 	"time"
 
 	"engang/shared/object"
@@ -22,4 +23,50 @@ type CatchUpMove struct {
 	Seen     int     // revision that was read
 	Next     CatchUp // its revision is Seen + 1, whatever stands there
 	WriteID  string  // the same for all repeats
+}
+
+// A Search asks a source which of its objects have changed. They come the longest unchanged first, those of one
+// second in an order that does not change.
+type Search struct {
+	Kind  string    // of the objects: "product"
+	After time.Time // last changed later than this second
+	Skip  int       // objects passed over
+	Size  int       // at most so many
+}
+
+// A Finding is an object as its source gives it.
+type Finding struct {
+	ChangedAt time.Time // as the source says, in whole seconds
+	Body      []byte    // the bytes that the source would have delivered
+}
+
+// Findings are one page of a source's answer.
+type Findings struct {
+	Objects []Finding
+	More    bool      // there are objects behind this page
+	Now     time.Time // what the source takes for the time; zero: it does not say
+}
+
+// A SourceError says that a source did not answer as it should. It repeats nothing that the source wrote.
+type SourceError struct {
+	Reason     string        // ours
+	Status     int           // of HTTP; zero: there was no answer
+	RetryAfter time.Duration // for so long the source wants to be left alone; zero: it does not say
+	TooMuch    bool          // the page is larger, or takes longer, than we wait for: a smaller one may do
+}
+
+// Error says what the source did.
+func (e *SourceError) Error() string {
+	if e.Status == 0 {
+		return "the source " + e.Reason
+	}
+	return "the source answered " + strconv.Itoa(e.Status) + ": it " + e.Reason
+}
+
+// A Fetched object came from its source on our own question, since its delivery may have been lost.
+type Fetched struct {
+	Endpoint string
+	Type     string    // as the source would have reported it: "product.updated"
+	Body     []byte    // the bytes that it would have delivered
+	At       time.Time // before the question
 }

@@ -67,8 +67,8 @@ var places = map[string]string{
 	"audit": "domain", "config": "domain", "document": "domain", "inbox": "domain", "lifecycle": "domain", "object": "domain",
 	"operation": "domain", "pause": "domain", "problem": "domain", "recipe": "domain", "secrets": "domain", "spend": "domain", "webhook": "domain",
 	"settings": "settings", "telemetry": "telemetry",
-	"control": "usecase", "enrich": "usecase", "intake": "usecase", "reconcile": "usecase",
-	"bodies": "adapter", "certificates": "adapter", "dynamo": "adapter", "model": "adapter", "parameters": "adapter", "queue": "adapter",
+	"catchup": "usecase", "control": "usecase", "enrich": "usecase", "intake": "usecase", "reconcile": "usecase",
+	"bodies": "adapter", "certificates": "adapter", "dynamo": "adapter", "model": "adapter", "parameters": "adapter", "queue": "adapter", "woocommerce": "adapter",
 }
 
 // libraries says what single packages may import from outside of the standard library.
