@@ -298,7 +298,7 @@ func TestALosingAttemptShowsWhatItCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	attempts := got.Operation.Attempts
-	if len(attempts) != 2 || attempts[0].Outcome != "lost" || !attempts[0].Called || attempts[0].CostUSD.String() != "0.000200" || got.Operation.CostUSD.String() != "0.000518" {
+	if len(attempts) != 2 || attempts[0].Outcome != "lost" || !*attempts[0].Called || attempts[0].CostUSD.String() != "0.000200" || got.Operation.CostUSD.String() != "0.000518" || got.Operation.CostAtLeast {
 		t.Errorf("attempts %s, cost %s", toJSON(t, attempts), got.Operation.CostUSD)
 	}
 }
@@ -326,8 +326,8 @@ func TestDocumentsKeepTheirShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"kind":"operation","id":"product:794/product-card@3/9f2c","state":"completed","tenant":"shop","environment":"test","object":"product:794",` +
-		`"object_version":"2026-11-29T11:55:00Z","recipe":"product-card@3","input_digest":"sha256:9f2c","fencing_token":2,"claims":2,"due_at":null,"cost_usd":"0.000318",` +
-		`"attempts":[{"id":"att_1","fencing_token":1,"started_at":"2026-11-29T11:55:00Z","ended_at":null,"outcome":"lost","category":"transient","called":false},` +
+		`"object_version":"2026-11-29T11:55:00Z","recipe":"product-card@3","input_digest":"sha256:9f2c","fencing_token":2,"claims":2,"due_at":null,"cost_usd":"0.000318","cost_is_lower_bound":true,` +
+		`"attempts":[{"id":"att_1","fencing_token":1,"started_at":"2026-11-29T11:55:00Z","ended_at":null,"outcome":"lost","category":"transient","called":null,"cost_usd":null},` +
 		`{"id":"att_2","fencing_token":2,"started_at":"2026-11-29T11:55:00Z","ended_at":"2026-11-29T11:55:01Z","outcome":"usable","called":true,` +
 		`"tokens":{"input":412,"cached":0,"cache_write":0,"output":96,"reasoning":0},"cost_usd":"0.000318"}],` +
 		`"events":["` + string(e.ID) + `"],"deliveries":1,"result":{"recipe":"product-card@3","object_version":"2026-11-29T11:55:00Z","digest":"sha256:cd","output_kept":true},` +

@@ -72,6 +72,7 @@ type Operation struct {
 	DueAt         *time.Time        `json:"due_at"`
 	LeaseUntil    *time.Time        `json:"lease_until,omitempty"` // while it runs
 	CostUSD       operation.Money   `json:"cost_usd"`
+	CostAtLeast   bool              `json:"cost_is_lower_bound"` // what some attempt cost is not known, and not in CostUSD
 	Attempts      []Attempt         `json:"attempts"`
 	Events        []string          `json:"events"`
 	Deliveries    int               `json:"deliveries"`
@@ -93,7 +94,7 @@ type Attempt struct {
 	Outcome          string            `json:"outcome,omitempty"` // missing while it runs
 	Category         string            `json:"category,omitempty"`
 	Reason           string            `json:"reason,omitempty"`
-	Called           bool              `json:"called"` // a model call was begun
+	Called           *bool             `json:"called"` // a model call was begun; null where nobody knows (yet)
 	ModelAsked       string            `json:"model_asked,omitempty"`
 	Model            string            `json:"model,omitempty"`
 	ResponseID       string            `json:"response_id,omitempty"`
@@ -105,7 +106,7 @@ type Attempt struct {
 	HTTPStatus       int               `json:"http_status,omitempty"`
 	Tokens           *operation.Tokens `json:"tokens,omitempty"`
 	ServiceTier      string            `json:"service_tier,omitempty"`
-	CostUSD          *operation.Money  `json:"cost_usd,omitempty"`
+	CostUSD          *operation.Money  `json:"cost_usd"` // null where nobody knows (yet)
 	PriceAsOf        string            `json:"price_as_of,omitempty"`
 	DurationMS       int64             `json:"duration_ms,omitempty"`
 	RetryAfterMS     int64             `json:"retry_after_ms,omitempty"`

@@ -2,11 +2,15 @@ package control
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
+	"engang/shared/inbox"
+	"engang/shared/lifecycle"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/problem"
 )
 
 // An EventFilter chooses events. An empty field chooses all.
@@ -19,6 +23,43 @@ type EventFilter struct {
 	Duplicates bool   // only those that were delivered again
 }
 
+// EventStates are the words that [EventFilter].State takes: the states of an event, and how it was settled.
+func EventStates() []string {
+	words := names(inbox.Lifecycle.States)
+	for _, o := range []inbox.Outcome{inbox.Completed, inbox.Superseded, inbox.InReview, inbox.Rejected, inbox.Coalesced, inbox.Split, inbox.NoRecipe, inbox.Cancelled} {
+		words = append(words, string(o))
+	}
+	return words
+}
+
+// OperationStates are the words that [OperationFilter].State takes.
+func OperationStates() []string { return names(operation.Lifecycle.States) }
+
+// Categories are the words that [OperationFilter].Category takes.
+func Categories() []string {
+	return []string{
+		string(operation.CategoryTransient), string(operation.CategoryProviderPaused), string(operation.CategoryInvalidInput),
+		string(operation.CategoryUnusableOutput), string(operation.CategoryConfiguration), string(operation.CategoryBug),
+		string(operation.CategorySpendLimit), string(operation.CategoryCancelled),
+	}
+}
+
+func names[S ~string](states []lifecycle.State[S]) []string {
+	list := make([]string, len(states))
+	for i, s := range states {
+		list[i] = string(s.Name)
+	}
+	return list
+}
+
+// oneOf refuses a word that nothing can have: an empty list would look as if there was nothing of it.
+func oneOf(parameter, word string, words []string) error {
+	if word == "" || slices.Contains(words, word) {
+		return nil
+	}
+	return &problem.QueryError{Parameter: parameter, Want: "one of " + strings.Join(words, ", ")}
+}
+
 func (f EventFilter) fits(e Event) bool {
 	return (f.Endpoint == "" || f.Endpoint == e.Endpoint) &&
 		(f.Type == "" || f.Type == e.Type) &&
@@ -29,9 +70,12 @@ func (f EventFilter) fits(e Event) bool {
 }
 
 // Events lists what was taken, the newest first. A page may be shorter than asked for, even empty,
-// with more behind it: only an empty next is the end.
+// with more behind it: only an empty next is the end. A state that there is not is a [problem.QueryError].
 func (c *Control) Events(ctx context.Context, scope object.Scope, f EventFilter, span Span) (List[Event], error) {
 	list := List[Event]{Items: []Event{}}
+	if err := oneOf("state", f.State, EventStates()); err != nil {
+		return list, err
+	}
 	span = span.complete(c.d.Now())
 	w, err := c.walk(scope, span)
 	if err != nil {
@@ -73,9 +117,13 @@ func (f OperationFilter) fits(o Operation) bool {
 // stands that it works for, so that each is listed once, however many events asked for it.
 //
 // It goes through the events of the span and reads each object once a page; pages are as those of
-// [Control.Events], and may be longer than asked for by what works for the last event.
+// [Control.Events], and may be longer than asked for by what works for the last event. A state or category
+// that there is not is a [problem.QueryError].
 func (c *Control) Operations(ctx context.Context, scope object.Scope, f OperationFilter, span Span) (List[Operation], error) {
 	list := List[Operation]{Items: []Operation{}}
+	if err := errors.Join(oneOf("state", f.State, OperationStates()), oneOf("category", f.Category, Categories())); err != nil {
+		return list, err
+	}
 	span = span.complete(c.d.Now())
 	w, err := c.walk(scope, span)
 	if err != nil {

@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"time"
 
@@ -60,9 +61,11 @@ func operationOf(o operation.Operation, losing []operation.Losing, results []ope
 		Effects: []json.RawMessage{}, ExpiresAt: at(o.ExpiresAt),
 	}
 	for _, a := range out.Attempts {
-		if a.CostUSD != nil {
-			out.CostUSD += *a.CostUSD
+		if a.CostUSD == nil {
+			out.CostAtLeast = true
+			continue
 		}
+		out.CostUSD += *a.CostUSD
 	}
 	switch o.State {
 	case operation.Pending:
@@ -112,15 +115,37 @@ func attempts(o operation.Operation, losing []operation.Losing) []Attempt {
 func attemptOf(a operation.Attempt) Attempt {
 	out := Attempt{
 		ID: string(a.ID), FencingToken: a.FencingToken, StartedAt: at(a.StartedAt), EndedAt: at(a.EndedAt), Outcome: string(a.Outcome),
-		Category: string(a.Category), Reason: a.Reason, Called: a.Called, ModelAsked: a.ModelAsked, Model: a.Model, ResponseID: a.ResponseID,
+		Category: string(a.Category), Reason: a.Reason, Called: called(a), CostUSD: cost(a), ModelAsked: a.ModelAsked, Model: a.Model, ResponseID: a.ResponseID,
 		RequestID: a.RequestID, RequestDigest: digest(a.RequestDigest), Status: a.Status, IncompleteReason: a.IncompleteReason, ErrorCode: a.ErrorCode,
 		HTTPStatus: a.HTTPStatus, Tokens: a.Tokens, ServiceTier: a.ServiceTier, PriceAsOf: a.PriceAsOf,
 		DurationMS: a.Duration.Milliseconds(), RetryAfterMS: a.RetryAfter.Milliseconds(), RateLimits: a.RateLimits,
 	}
-	if a.Tokens != nil {
-		out.CostUSD = &a.CostUSD
-	}
 	return out
+}
+
+// called tells whether a model call was begun: nil for an attempt that runs, and for one whose worker died
+// or lost its answer before it could say so.
+func called(a operation.Attempt) *bool {
+	if !a.Called && (a.Outcome == "" || a.Outcome == operation.Lost) {
+		return nil
+	}
+	return &a.Called
+}
+
+// cost is what an attempt cost: nil where nobody knows. A call that the provider refused is not paid for;
+// one without an answer, with a fault of the provider's own, or without its usage may have been.
+func cost(a operation.Attempt) *operation.Money {
+	var nothing operation.Money
+	begun := called(a)
+	switch {
+	case a.Tokens != nil:
+		return &a.CostUSD
+	case begun == nil:
+		return nil
+	case !*begun, a.HTTPStatus >= http.StatusMultipleChoices && a.HTTPStatus < http.StatusInternalServerError:
+		return &nothing
+	}
+	return nil
 }
 
 func resultOf(r operation.Result) Result {

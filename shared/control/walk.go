@@ -18,6 +18,7 @@ const (
 	DefaultLimit = 50
 	MaxLimit     = 500
 	maxRead      = 1_000 // events read for one page, whatever fits of them
+	listing      = 4     // what a query of the list index counts as, so that a long time without events has an end too
 	parallel     = 8
 	usualSpan    = 3 * 24 * time.Hour
 )
@@ -126,7 +127,7 @@ func (w *walker) fill(ctx context.Context) error {
 	if w.after = after; after == "" {
 		w.day = w.day.AddDate(0, 0, -1)
 	}
-	w.read += len(ids)
+	w.read += listing + len(ids)
 	w.buffer, err = read(ctx, w.store, ids)
 	return err
 }

@@ -16,7 +16,7 @@ func TestScenario01ValidDelivery(t *testing.T) {
 			t.Fatalf("object %+v, %d calls", o, s.calls())
 		}
 		op := o.Operations[0]
-		if op.State != "completed" || op.FencingToken != 1 || len(op.Attempts) != 1 || op.Attempts[0].Outcome != "usable" || !op.Attempts[0].Called || op.CostUSD == 0 {
+		if op.State != "completed" || op.FencingToken != 1 || len(op.Attempts) != 1 || op.Attempts[0].Outcome != "usable" || op.Attempts[0].Called == nil || !*op.Attempts[0].Called || op.CostUSD == 0 {
 			t.Errorf("operation %+v", op)
 		}
 		if ev := s.event(id); ev.State != "settled" || ev.Outcome != "completed" || ev.Object != "product:794" {

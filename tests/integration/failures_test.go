@@ -117,7 +117,7 @@ func (f failing) checkCost(t *testing.T, op control.Operation) {
 		if known := a.Tokens != nil && a.CostUSD != nil; known != (answered && !slices.Contains(f.faults, "nousage")) {
 			t.Errorf("attempt %d has tokens %+v, cost %v", i+1, a.Tokens, a.CostUSD)
 		}
-		if !a.Called || a.StartedAt == nil || a.EndedAt == nil || a.RequestDigest == "" {
+		if a.Called == nil || !*a.Called || a.StartedAt == nil || a.EndedAt == nil || a.RequestDigest == "" {
 			t.Errorf("attempt %+v", a)
 		}
 	}
@@ -128,7 +128,7 @@ func (f failing) checkCost(t *testing.T, op control.Operation) {
 func attemptsOf(op *control.Operation) (list []string, claims int) {
 	claims = op.Claims
 	op.Attempts = slices.DeleteFunc(op.Attempts, func(a control.Attempt) bool {
-		given := a.Outcome == "lost" && !a.Called
+		given := a.Outcome == "lost" && a.Called == nil
 		if given {
 			claims--
 		}

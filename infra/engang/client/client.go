@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"engang/infra/engang/text"
 	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/webhook"
@@ -31,19 +32,19 @@ const maxAnswer = 16 << 20
 type Problem struct {
 	Type     string `json:"type"`
 	Title    string `json:"title"`
-	Status   int    `json:"status"`
+	Status   int    `json:"status,omitempty"` // zero, and not written, where none came
 	Detail   string `json:"detail,omitempty"`
 	Instance string `json:"instance,omitempty"`
 
 	Faults config.Faults `json:"faults,omitempty"` // of a configuration that is refused
 }
 
-// Error is title and detail.
+// Error is title and detail, in one line whoever answered.
 func (p *Problem) Error() string {
 	if p.Detail == "" {
-		return p.Title
+		return text.Line(p.Title)
 	}
-	return p.Title + ": " + p.Detail
+	return text.Line(p.Title + ": " + p.Detail)
 }
 
 // A Client speaks to one engang. Its fields do not change once it is used; it is safe for concurrent use.

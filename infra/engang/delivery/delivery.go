@@ -318,21 +318,3 @@ func Query(r webhook.Request) string {
 	_, query, _ := strings.Cut(r.URL, "?")
 	return query
 }
-
-// Curl is the command that sends a delivery from a shell.
-func Curl(r webhook.Request, address string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "curl -sS -X %s %s", r.Method, quote(address))
-	names := make([]string, 0, len(r.Header))
-	for name := range r.Header {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		fmt.Fprintf(&b, " \\\n  -H %s", quote(name+": "+r.Header.Get(name)))
-	}
-	fmt.Fprintf(&b, " \\\n  --data-binary %s\n", quote(string(r.Body)))
-	return b.String()
-}
-
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -171,13 +171,13 @@ func parkedEvent() control.Event {
 }
 
 func completed() control.Operation {
-	cost := operation.Money(318_000_000)
+	cost, called := operation.Money(318_000_000), true
 	return control.Operation{
 		Kind: "operation", ID: "product:794/product-card@3/9f2c41d0aabbccdd", State: "completed", Tenant: "shop", Environment: "test", Object: "product:794",
-		ObjectVersion: "2026-11-29T11:59:58Z", Recipe: "product-card@3", InputDigest: "sha256:9f2c41d0aabbccdd", FencingToken: 2, Claims: 2, CostUSD: cost,
+		ObjectVersion: "2026-11-29T11:59:58Z", Recipe: "product-card@3", InputDigest: "sha256:9f2c41d0aabbccdd", FencingToken: 2, Claims: 2, CostUSD: cost, CostAtLeast: true,
 		Attempts: []control.Attempt{
 			{ID: "att_1", FencingToken: 1, StartedAt: at(3), Outcome: "lost", Category: "transient"},
-			{ID: "att_2", FencingToken: 2, StartedAt: at(5), EndedAt: at(6), Outcome: "usable", Called: true, Tokens: &operation.Tokens{Input: 412, Output: 96}, CostUSD: &cost},
+			{ID: "att_2", FencingToken: 2, StartedAt: at(5), EndedAt: at(6), Outcome: "usable", Called: &called, Tokens: &operation.Tokens{Input: 412, Output: 96}, CostUSD: &cost},
 		},
 		Events: []string{"evt_aaaaaaaaaaaaaaaa"}, Deliveries: 3, Effects: []json.RawMessage{},
 		Result: &control.OperationResult{Recipe: "product-card@3", ObjectVersion: "2026-11-29T11:59:58Z", Digest: "sha256:cdcdcdcdcdcd", OutputKept: true},

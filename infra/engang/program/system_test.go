@@ -80,7 +80,7 @@ func TestFiftyDeliveriesAreOneEventAndOneResult(t *testing.T) {
 	}
 	called := 0
 	for _, a := range o.Operations[0].Attempts {
-		if a.Called {
+		if a.Called != nil && *a.Called {
 			called++
 		}
 	}

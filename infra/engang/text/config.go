@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"engang/shared/config"
@@ -75,7 +74,7 @@ func fields(w io.Writer, ch config.Change) error {
 	for _, f := range ch.Fields {
 		if ch.Kind != config.KindRecipe || f.At != "/version" { // said in the line above
 			from, to := apart(value(f.From), value(f.To))
-			rows = append(rows, []string{printable(f.At), short(from) + " -> " + short(to)})
+			rows = append(rows, []string{f.At, short(from) + " -> " + short(to)})
 		}
 	}
 	if len(rows) == 0 && ch.From > 0 && ch.To > 0 && ch.From != ch.To {
@@ -94,7 +93,7 @@ func value(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &s) == nil {
 		text = strconv.Quote(s)
 	}
-	return printable(text)
+	return text
 }
 
 // maxValue is how much of a value is shown, and of what is before a difference.
@@ -124,16 +123,6 @@ func short(text string) string {
 	return text
 }
 
-// printable keeps a terminal from obeying what it shows.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, text)
-}
-
 // Config writes what is live, by version.
 func (c Clock) Config(w io.Writer, doc control.Config) error {
 	fmt.Fprintf(w, "%s/%s: %s\n\n", doc.Tenant, doc.Environment, c.revision(doc.Revision, doc.AppliedAt, doc.AppliedBy))
@@ -146,7 +135,7 @@ func (c Clock) Config(w io.Writer, doc control.Config) error {
 	for _, e := range doc.Endpoints {
 		rows = append(rows, []string{"endpoint", e.Name, strconv.Itoa(e.Version), e.Provider + ", " + Count(len(e.Secrets), "secret", "secrets")})
 		for _, event := range slices.Sorted(maps.Keys(e.Events)) {
-			rows = append(rows, []string{"", "  " + printable(event), "", doing(e.Events[event])})
+			rows = append(rows, []string{"", "  " + event, "", doing(e.Events[event])})
 		}
 	}
 	for _, r := range doc.Recipes {

@@ -36,9 +36,17 @@ func (c Clock) Operations(w io.Writer, list []control.Operation, head bool) erro
 		rows = append(rows, []string{"started", "operation", "state", "attempts", "cost", "category", "reason"})
 	}
 	for _, o := range list {
-		rows = append(rows, []string{c.Second(started(o)), ShortOperation(o.ID), o.State, strconv.Itoa(len(o.Attempts)), "$" + o.CostUSD.String(), o.Category, o.Reason})
+		rows = append(rows, []string{c.Second(started(o)), ShortOperation(o.ID), o.State, strconv.Itoa(len(o.Attempts)), cost(o), o.Category, o.Reason})
 	}
 	return Columns(w, "", rows)
+}
+
+// cost is what an operation cost, as far as anybody knows.
+func cost(o control.Operation) string {
+	if o.CostAtLeast {
+		return "at least $" + o.CostUSD.String()
+	}
+	return "$" + o.CostUSD.String()
 }
 
 func orDash(s string) string {

@@ -1,10 +1,8 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +67,7 @@ func (c Clock) operation(w io.Writer, o control.Operation) error {
 		{"of", place(o.Tenant, o.Environment)},
 		{"version", o.ObjectVersion},
 		{"state", o.State + ", fencing token " + fmt.Sprint(o.FencingToken)},
-		{"cost", "$" + o.CostUSD.String()},
+		{"cost", cost(o) + unknown(o)},
 		{"events", fmt.Sprintf("%s (%s)", strings.Join(o.Events, ", "), Count(o.Deliveries, "delivery", "deliveries"))},
 	}
 	if o.Reason != "" {
@@ -91,7 +89,21 @@ func (c Clock) operation(w io.Writer, o control.Operation) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	return c.timeline(w, c.attempts(o))
+	return c.timeline(w, attempts(o))
+}
+
+// unknown says why a cost is a lower bound.
+func unknown(o control.Operation) string {
+	n := 0
+	for _, a := range o.Attempts {
+		if a.CostUSD == nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return "; what " + Count(n, "attempt", "attempts") + " cost is not known"
 }
 
 func kept(output bool) string {
@@ -102,18 +114,17 @@ func kept(output bool) string {
 }
 
 func (c Clock) object(w io.Writer, o control.Object) error {
-	fmt.Fprintf(w, "%s   %s   %s of %s, %s, %s\n\n", o.ID, place(o.Tenant, o.Environment), Count(o.Deliveries, "delivery", "deliveries"),
+	fmt.Fprintf(w, "%s   %s   %s of %s, %s, %s\n\n", Line(o.ID), Line(place(o.Tenant, o.Environment)), Count(o.Deliveries, "delivery", "deliveries"),
 		Count(len(o.Events), "event", "events"), Count(len(o.Operations), "operation", "operations"), Count(len(o.Results), "result", "results"))
 	var all []moment
 	for _, e := range o.Events {
-		all = append(all, c.arrivals(e)...)
+		all = append(all, arrivals(e)...)
 	}
 	for _, op := range o.Operations {
-		all = append(all, c.attempts(op)...)
+		all = append(all, attempts(op)...)
 	}
 	for _, r := range o.Results {
-		at := r.At
-		all = append(all, moment{&at, []string{"result", r.Recipe, "version " + r.ObjectVersion, ShortDigest(r.Digest) + kept(r.OutputKept)}})
+		all = append(all, happened(&r.At, "result", r.Recipe, "version "+r.ObjectVersion, ShortDigest(r.Digest)+kept(r.OutputKept)))
 	}
 	if err := c.timeline(w, all); err != nil {
 		return err
@@ -122,81 +133,4 @@ func (c Clock) object(w io.Writer, o control.Object) error {
 		fmt.Fprintf(w, "\n  not all events since %s were looked through; say --since\n", c.Second(&o.Since))
 	}
 	return nil
-}
-
-// A moment is one line of a timeline.
-type moment struct {
-	at    *time.Time
-	cells []string
-}
-
-func (c Clock) timeline(w io.Writer, all []moment) error {
-	slices.SortStableFunc(all, func(a, b moment) int {
-		switch {
-		case a.at == nil || b.at == nil:
-			return 0
-		}
-		return cmp.Compare(a.at.UnixNano(), b.at.UnixNano())
-	})
-	rows := make([][]string, len(all))
-	for i, m := range all {
-		rows[i] = append([]string{c.Milli(m.at)}, m.cells...)
-	}
-	return Columns(w, "  ", rows)
-}
-
-func (c Clock) arrivals(e control.Event) []moment {
-	first := moment{&e.ReceivedAt, []string{"event", e.ID, e.Type, state(e) + because(e.Reason)}}
-	all := []moment{first}
-	if e.Deliveries > 1 {
-		all = append(all, moment{e.LastSeenAt, []string{"repeats", e.ID, e.Type, Count(e.Deliveries-1, "duplicate", "duplicates") + ", the last one here"}})
-	}
-	for _, x := range e.Conflicts {
-		at := x.At
-		all = append(all, moment{&at, []string{"conflict", e.ID, e.Type, "the same key with another fact"}})
-	}
-	return all
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}
-
-func (c Clock) attempts(o control.Operation) []moment {
-	var all []moment
-	for i, a := range o.Attempts {
-		at := a.StartedAt
-		if a.EndedAt != nil {
-			at = a.EndedAt
-		}
-		all = append(all, moment{at, []string{fmt.Sprintf("attempt %d", i+1), ShortOperation(o.Recipe + "/" + strings.TrimPrefix(o.InputDigest, "sha256:")), fmt.Sprintf("token %d", a.FencingToken), Attempt(a)}})
-	}
-	return all
-}
-
-// Attempt says what came of a try, with what it used and cost.
-func Attempt(a control.Attempt) string {
-	if a.Outcome == "" {
-		return "in work"
-	}
-	s := a.Outcome
-	if a.Category != "" {
-		s += " (" + a.Category + ")"
-	}
-	if a.Tokens != nil {
-		s += ": " + Usage(a)
-	}
-	return s + because(a.Reason)
-}
-
-// Usage is what a call used and cost: "412 in, 96 out tokens, $0.000318".
-func Usage(a control.Attempt) string {
-	s := fmt.Sprintf("%d in, %d out tokens", a.Tokens.Input, a.Tokens.Output)
-	if a.CostUSD != nil {
-		s += ", $" + a.CostUSD.String()
-	}
-	return s
 }

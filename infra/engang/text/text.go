@@ -39,7 +39,7 @@ func (c Clock) format(t *time.Time, layout string) string {
 }
 
 // Columns writes rows whose cells stand below each other, two spaces apart and after an indent. A row
-// has no white space at its end.
+// has no white space at its end, and is one line whatever is in its cells ([Line]).
 func Columns(w io.Writer, indent string, rows [][]string) error {
 	var widths []int
 	for _, row := range rows {
@@ -47,13 +47,14 @@ func Columns(w io.Writer, indent string, rows [][]string) error {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], utf8.RuneCountInString(Line(cell)))
 		}
 	}
 	for _, row := range rows {
 		var b strings.Builder
 		b.WriteString(indent)
 		for i, cell := range row {
+			cell = Line(cell)
 			b.WriteString(cell)
 			b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
 		}
@@ -100,13 +101,16 @@ func ShortDigest(digest string) string {
 	return digest
 }
 
+// maxDays is how many days ago can be said: a hundred years, so that the time has a year of four digits.
+const maxDays = 36_525
+
 // ParseTime reads RFC 3339, or how long ago it was: "2h", "3d".
 func ParseTime(s string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
 	}
 	if days, ok := strings.CutSuffix(s, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= maxDays {
 			return now.AddDate(0, 0, -n), nil
 		}
 	}

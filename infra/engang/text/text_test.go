@@ -17,7 +17,7 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%s: %v, %v", in, got, err)
 		}
 	}
-	for _, bad := range []string{"", "yesterday", "-2h", "-1d", "d", "2026-11-29"} {
+	for _, bad := range []string{"", "yesterday", "-2h", "-1d", "d", "2026-11-29", "999999999d"} {
 		if got, err := text.ParseTime(bad, noon); err == nil {
 			t.Errorf("%q: %v", bad, got)
 		}

@@ -1,0 +1,100 @@
+package text_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"engang/infra/engang/text"
+	"engang/shared/control"
+	"engang/shared/operation"
+)
+
+var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+
+// shown writes a document for people and returns the lines of its timeline, in words.
+func shown(t *testing.T, doc control.Any) (head string, lines []string) {
+	t.Helper()
+	var b strings.Builder
+	if err := (text.Clock{}).Show(&b, doc); err != nil {
+		t.Fatal(err)
+	}
+	head, timeline, _ := strings.Cut(b.String(), "\n\n")
+	for line := range strings.Lines(timeline) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return head, lines
+}
+
+func at(d time.Duration) *time.Time {
+	t := noon.Add(d)
+	return &t
+}
+
+// Results are stored to the millisecond, attempts finer: a result must not stand above what made it.
+func TestWhatFollowsFromSomethingStandsBelowIt(t *testing.T) {
+	tries := make([]control.Attempt, 20) // sorting a few lines is stable by itself
+	for i := range tries {
+		tries[i] = control.Attempt{FencingToken: int64(i) + 1, Outcome: "lost"}
+	}
+	tries[1].StartedAt, tries[1].EndedAt = &noon, at(700*time.Microsecond)
+	_, lines := shown(t, control.Any{Object: &control.Object{
+		ID: "product:1", Complete: true,
+		Events:     []control.Event{{ID: "evt_a", ReceivedAt: *at(900 * time.Microsecond), Deliveries: 2, LastSeenAt: at(100 * time.Microsecond), State: "settled", Conflicts: []control.Conflict{{At: noon}}}},
+		Operations: []control.Operation{{Recipe: "r@1", InputDigest: "sha256:aa", Attempts: tries}},
+		Results:    []control.Result{{Recipe: "r@1", At: noon}},
+	}})
+	var kinds []string
+	for _, line := range lines {
+		line = strings.TrimPrefix(line, "2026-11-29 12:00:00.000 ")
+		kinds = append(kinds, strings.Join(strings.Fields(line)[:2], " "))
+	}
+	want := []string{"event evt_a", "repeats evt_a", "conflict evt_a"}
+	for i := range tries {
+		want = append(want, fmt.Sprint("attempt ", i+1))
+	}
+	if diff := cmp.Diff(append(want, "result r@1"), kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnAttemptSaysWhatItCostAsFarAsAnybodyKnows(t *testing.T) {
+	yes, no, cost, nothing := true, false, operation.Money(200_000_000), operation.Money(0)
+	for _, c := range []struct {
+		attempt control.Attempt
+		want    string
+	}{
+		{control.Attempt{}, "in work"},
+		{control.Attempt{Outcome: "usable", Called: &yes, Tokens: &operation.Tokens{Input: 4, Output: 2}, CostUSD: &cost}, "usable: 4 in, 2 out tokens, $0.000200"},
+		{control.Attempt{Outcome: "usable", Reason: "the draft was kept", Called: &no, CostUSD: &nothing}, "usable: the draft was kept; no call"},
+		{control.Attempt{Outcome: "unusable", Category: "unusable output", Reason: "refusal", Called: &yes, Tokens: &operation.Tokens{Input: 4, Output: 2}, CostUSD: &cost}, "unusable: 4 in, 2 out tokens, $0.000200: refusal"},
+		{control.Attempt{Outcome: "transient", Category: "transient", Reason: "the provider's rate limit is reached", Called: &yes, CostUSD: &nothing}, "transient: the provider's rate limit is reached; not paid for"},
+		{control.Attempt{Outcome: "paused", Category: "provider paused", Reason: "r", Called: &yes, CostUSD: &nothing}, "paused: r; not paid for"},
+		{control.Attempt{Outcome: "paused", Category: "configuration", Called: &no, CostUSD: &nothing}, "paused (configuration); no call"},
+		{control.Attempt{Outcome: "transient", Category: "transient", Called: &yes}, "transient; what it cost is not known"},
+		{control.Attempt{Outcome: "lost", Category: "transient"}, "lost (transient); whether it called is not known"},
+	} {
+		if got := text.Attempt(c.attempt); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestACostThatIsNotWhollyKnownIsALowerBound(t *testing.T) {
+	cost := operation.Money(200_000_000)
+	o := control.Operation{ID: "product:1/r@1/aa", CostUSD: cost, CostAtLeast: true, Attempts: []control.Attempt{{FencingToken: 1, Outcome: "lost"}, {FencingToken: 2, Outcome: "usable", CostUSD: &cost}}}
+	if head, _ := shown(t, control.Any{Operation: &o}); !strings.Contains(head, "at least $0.000200; what 1 attempt cost is not known\n") {
+		t.Error(head)
+	}
+	var b strings.Builder
+	if err := (text.Clock{}).Operations(&b, []control.Operation{o}, false); err != nil || !strings.Contains(b.String(), "  at least $0.000200") {
+		t.Errorf("%v %s", err, b.String())
+	}
+	o.CostAtLeast, o.Attempts = false, o.Attempts[1:]
+	if head, _ := shown(t, control.Any{Operation: &o}); !strings.Contains(head, " $0.000200\n") || strings.Contains(head, "least") {
+		t.Error(head)
+	}
+}
