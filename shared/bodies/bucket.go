@@ -55,8 +55,11 @@ func (b *Bucket) Keep(ctx context.Context, event inbox.EventID, raw []byte) (inb
 // keyOf is where a body is: by event, so that all of an event's bodies are found, and by content, so
 // that a conflicting delivery, which has the same event id, never replaces the first one's bytes.
 func keyOf(event inbox.EventID, raw []byte) string {
-	return "raw/" + string(event) + "/" + document.Digest(raw)
+	return below(event) + document.Digest(raw)
 }
+
+// below is what the keys of all bodies of an event begin with.
+func below(event inbox.EventID) string { return "raw/" + string(event) + "/" }
 
 // Read returns the exact bytes of a body, from the event itself or from the bucket.
 func (b *Bucket) Read(ctx context.Context, body inbox.Body) ([]byte, error) {
