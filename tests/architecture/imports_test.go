@@ -64,7 +64,7 @@ var layers = map[string][]string{
 
 // places says which layer each folder under shared/ belongs to.
 var places = map[string]string{
-	"audit": "domain", "config": "domain", "document": "domain", "inbox": "domain", "lifecycle": "domain", "object": "domain",
+	"audit": "domain", "config": "domain", "document": "domain", "inbox": "domain", "lifecycle": "domain", "mask": "domain", "object": "domain",
 	"operation": "domain", "pause": "domain", "problem": "domain", "recipe": "domain", "secrets": "domain", "spend": "domain", "webhook": "domain",
 	"settings": "settings", "telemetry": "telemetry",
 	"catchup": "usecase", "control": "usecase", "enrich": "usecase", "intake": "usecase", "reconcile": "usecase",
