@@ -131,6 +131,8 @@ type Price struct {
 	CacheWrite Money  `json:"cache_write"`
 	Output     Money  `json:"output"`
 	AsOf       string `json:"as_of"`
+
+	Tiers map[string]Price `json:"tiers,omitempty"` // of service tiers that cost something else, by the name that an answer gives
 }
 
 // Cost is what the tokens cost. Cached and cache-write tokens are part of the input tokens and priced on

@@ -46,9 +46,61 @@ func TestPriceSurvivesJSON(t *testing.T) {
 	if diff := cmp.Diff(want, got["m"]); diff != "" {
 		t.Errorf("price (-want +got):\n%s", diff)
 	}
+	want.Tiers = map[string]operation.Price{"flex": {Input: 200_000, Cached: 20_001, CacheWrite: 200_000, Output: 800_000, AsOf: "2026-11-29"}}
+	if raw, err = json.Marshal(want); err != nil {
+		t.Fatal(err)
+	}
+	var tiered operation.Price
+	if err := json.Unmarshal(raw, &tiered); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, tiered); diff != "" {
+		t.Errorf("price with tiers (-want +got):\n%s", diff)
+	}
 	for _, bad := range []string{`{"input": "0.40"}`, `{"input": 0.40}`, `[]`} {
 		if err := json.Unmarshal([]byte(bad), &operation.Price{}); err == nil {
 			t.Errorf("%s: read without an error", bad)
+		}
+	}
+}
+
+func TestParseAmountIsExact(t *testing.T) {
+	for text, want := range map[string]operation.Money{
+		"0.02": 20_000_000_000, "5": 5_000_000_000_000, "0.000001": 1_000_000, "5.00": 5_000_000_000_000, "999999.999999": 999_999_999_999_000_000, "0": 0,
+	} {
+		got, err := operation.ParseAmount(text)
+		if err != nil || got != want {
+			t.Errorf("ParseAmount(%q) = %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "-1", "+1", "1e3", "0.0000001", "1,5", "1000000", "$1", "1 "} {
+		if got, err := operation.ParseAmount(text); err == nil {
+			t.Errorf("ParseAmount(%q) = %d, want it refused", text, got)
+		}
+	}
+}
+
+// An answer may come from another tier than the one that was asked for, and is paid as what it was.
+func TestPriceIsThatOfTheTierThatAnswered(t *testing.T) {
+	price := operation.Price{Input: 4, Cached: 1, CacheWrite: 5, Output: 16, AsOf: "2026-11-29", Tiers: map[string]operation.Price{
+		"flex":     {Input: 2, Cached: 1, CacheWrite: 2, Output: 8, AsOf: "2026-11-29"},
+		"priority": {Input: 8, Cached: 2, CacheWrite: 3, Output: 32, AsOf: "2026-11-29"},
+	}}
+	for tier, want := range map[string]operation.Money{"": 16, "default": 16, "flex": 8, "priority": 32, "scale": 16} {
+		if got := price.For(tier).Output; got != want {
+			t.Errorf("tier %q: output costs %d, want %d", tier, got, want)
+		}
+	}
+	for asked, want := range map[string]operation.Price{
+		"":         {Input: 8, Cached: 2, CacheWrite: 5, Output: 32},
+		"auto":     {Input: 8, Cached: 2, CacheWrite: 5, Output: 32},
+		"default":  {Input: 4, Cached: 1, CacheWrite: 5, Output: 16},
+		"flex":     {Input: 4, Cached: 1, CacheWrite: 5, Output: 16}, // the usual tier may answer
+		"priority": {Input: 8, Cached: 2, CacheWrite: 5, Output: 32},
+	} {
+		got := price.Highest(asked)
+		if got.Input != want.Input || got.Cached != want.Cached || got.CacheWrite != want.CacheWrite || got.Output != want.Output {
+			t.Errorf("asked for %q: at most %+v, want %+v", asked, got, want)
 		}
 	}
 }
