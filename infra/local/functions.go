@@ -196,7 +196,8 @@ func (s *System) program(name string, env map[string]string) (func() (lambda.Han
 		set.Signers = certificates.Trial{} // nothing leaves the machine, and `send` can sign as every sender
 		// One process is all environments here, on a machine that does other things too; the deadlines of a
 		// deployed receiver, which answers one request at a time, would refuse what only waits for its turn.
-		set.Limits.Stored, set.Limits.Send, set.Limits.Count = 8*time.Second, 4*time.Second, 2*time.Second
+		set.Limits.Stored, set.Limits.Send, set.Limits.Head, set.Limits.Count = 8*time.Second, 4*time.Second, 2*time.Second, 2*time.Second
+		set.Limits.Speed = s.o.Speed
 		return s.starter(name, cfg, func(cfg aws.Config, log telemetry.Process) any {
 			log.Level = set.Level
 			return receiver.New(set, cfg, telemetry.NewLogger(s.o.Log, log)).Handle

@@ -24,15 +24,20 @@ type ending struct {
 
 func (j *job) ended(how inbox.Outcome) ending { return ending{outcome: how, op: j.key.String()} }
 
-// broken takes notice of an operation that failed, now or earlier: a notice to the dead-letter queue,
-// then this event's rank on the operation, so that a redrive works for the newest event. A crash between
-// sends the notice twice; the failed operation exists once.
+// broken takes notice of an operation that failed, now or earlier: this event's rank on the operation, so that a
+// redrive works for the newest event. Its notice is sent when the event is parked.
 func (j *job) broken(ctx context.Context, token int64, why string, category operation.Category) (ending, error) {
 	e := ending{parked: true, op: j.key.String(), token: token, reason: why, category: category}
-	if err := j.notify(ctx, j.ev, e); err != nil {
-		return ending{}, err
-	}
 	return e, j.raise(ctx, operation.Failed)
+}
+
+// failedBefore is the end of an event that meets a failed operation. One that a person cancelled or dismissed is
+// no news to anybody: its repeats settle without a notice.
+func (j *job) failedBefore(ctx context.Context, stored operation.Operation) (ending, error) {
+	if stored.Category == operation.CategoryCancelled || stored.Dismissed != nil {
+		return j.ended(inbox.Cancelled), j.raise(ctx, operation.Failed)
+	}
+	return j.broken(ctx, stored.Token, stored.Reason, stored.Category)
 }
 
 // waiting takes notice of a draft, or of one that was rejected: nobody is asked twice, no call is made.
@@ -84,7 +89,8 @@ func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
 		reasons = append(reasons, one.reason)
 		if one.op != "" {
 			failed = append(failed, one.op)
-		} else if err := w.notify(ctx, ev, one); err != nil {
+		}
+		if err := w.notify(ctx, ev, one); err != nil { // a crash behind it sends the notice twice; what failed exists once
 			return err
 		}
 	}
@@ -94,6 +100,9 @@ func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
 		for _, one := range all {
 			if one.op != "" {
 				e.Operations = append(e.Operations, one.op)
+			}
+			if e.Outcome == inbox.Coalesced && one.outcome == inbox.Coalesced {
+				e.Reason = one.reason
 			}
 		}
 		days, err := w.eventDays(ctx, ev)
@@ -120,7 +129,7 @@ func (w *Worker) write(ctx context.Context, e inbox.Ending) error {
 
 // combined is the outcome of an event whose recipes ended so.
 func combined(all []ending) inbox.Outcome {
-	for _, how := range []inbox.Outcome{inbox.Split, inbox.InReview, inbox.Completed, inbox.Rejected, inbox.Superseded} {
+	for _, how := range []inbox.Outcome{inbox.Split, inbox.InReview, inbox.Completed, inbox.Rejected, inbox.Superseded, inbox.Coalesced, inbox.Cancelled} {
 		if slices.ContainsFunc(all, func(e ending) bool { return e.outcome == how }) {
 			return how
 		}

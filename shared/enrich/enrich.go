@@ -18,6 +18,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 	"engang/shared/recipe"
 )
 
@@ -69,6 +70,9 @@ type Store interface {
 	Results
 	Reopening
 	Inbox
+	Holds
+	Spending
+	Heads
 }
 
 // Recipes is the applied configuration.
@@ -103,7 +107,8 @@ type Limits struct {
 	BackoffBase time.Duration // upper bound of the first wait; each next one doubles
 	BackoffMax  time.Duration
 	Hide        time.Duration // waits up to this go through the message's visibility, longer ones through the open index
-	Pause       time.Duration // wait while a provider or a recipe cannot serve
+	Pause       time.Duration // wait while a provider or a recipe cannot serve, and between probes
+	Remember    time.Duration // how long pauses and breakers that were read are believed
 }
 
 // Deps is what a [Worker] works with.
@@ -123,10 +128,13 @@ type Deps struct {
 }
 
 // A Worker works on events. It is safe for concurrent use.
-type Worker struct{ Deps }
+type Worker struct {
+	Deps
+	seen *memory
+}
 
 // New makes a Worker.
-func New(d Deps) *Worker { return &Worker{d} }
+func New(d Deps) *Worker { return &Worker{Deps: d, seen: &memory{}} }
 
 // A Later says that the message must come back: something holds the work up that passes by itself.
 type Later struct {
@@ -160,8 +168,12 @@ func (w *Worker) Run(ctx context.Context, id inbox.EventID) error {
 // errPostponed says that the event's due time was pushed: the open index brings it back, the message can go.
 var errPostponed = errors.New("postponed through the open index")
 
-// work goes through the event's recipes one after the other and ends the event once.
+// work goes through the event's recipes one after the other and ends the event once. A recipe that is held does
+// not keep the others waiting; the event is then due again when it may go on.
 func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
+	if err := w.paused(ctx, ev); err != nil {
+		return err
+	}
 	if ev.Batch && ev.Reason == "" {
 		return w.split(ctx, ev)
 	}
@@ -176,7 +188,18 @@ func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
 	if err != nil {
 		return err
 	}
+	var closings []pause.Closing
+	err = w.recipes(ctx, ev, func(c *recipe.Compiled) *job {
+		return &job{Worker: w, ev: ev, recipe: c.Recipe(), compiled: c, common: common, doc: doc, closings: &closings}
+	})
+	w.close(ctx, closings)
+	return err
+}
+
+// recipes runs each recipe of the event.
+func (w *Worker) recipes(ctx context.Context, ev inbox.Event, jobFor func(*recipe.Compiled) *job) error {
 	var all []ending
+	var held *heldError
 	for _, ref := range ev.Recipes {
 		if !w.room(ctx) {
 			return &Later{After: 0, Why: "no time left for another recipe"}
@@ -185,12 +208,18 @@ func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
 		if err != nil {
 			return w.unconfigured(ctx, ev, err)
 		}
-		j := &job{Worker: w, ev: ev, recipe: compiled.Recipe(), compiled: compiled, common: common}
-		e, err := j.run(ctx, doc)
+		e, err := jobFor(compiled).run(ctx)
+		if h, ok := errors.AsType[*heldError](err); ok {
+			held = held.sooner(h)
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		all = append(all, e)
+	}
+	if held != nil {
+		return w.postpone(ctx, ev, held.until)
 	}
 	return w.end(ctx, ev, all)
 }
@@ -220,11 +249,11 @@ func (w *Worker) postpone(ctx context.Context, ev inbox.Event, until time.Time) 
 	return errPostponed
 }
 
-// wait gives the message back until a moment that is near, and postpones the event where it is far.
-func (w *Worker) wait(ctx context.Context, ev inbox.Event, until time.Time, why string) error {
+// wait gives the message back until a moment that is near, and holds the recipe where it is far.
+func (w *Worker) wait(until time.Time, why string) error {
 	left := max(until.Sub(w.Now()), 0)
 	if left > w.Limits.Hide {
-		return w.postpone(ctx, ev, until)
+		return &heldError{until, why}
 	}
 	return &Later{After: left, Why: why}
 }

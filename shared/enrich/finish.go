@@ -9,6 +9,7 @@ import (
 	"engang/shared/document"
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/spend"
 )
 
 // errFenced says that a finish was refused: the lease is another attempt's. The message goes back, and
@@ -53,7 +54,8 @@ func persist(ctx context.Context, do func() error) error {
 	pause := 50 * time.Millisecond
 	for {
 		err := do()
-		if _, decided := errors.AsType[*operation.RefusedError](err); err == nil || decided || ctx.Err() != nil {
+		_, refused := errors.AsType[*operation.RefusedError](err)
+		if err == nil || refused || errors.Is(err, spend.ErrUsedUp) || ctx.Err() != nil {
 			return err
 		}
 		timer := time.NewTimer(pause)
@@ -103,24 +105,25 @@ func (j *job) hold(ctx context.Context, lease operation.Lease, a operation.Attem
 
 // again gives the operation back until its not-before time, or gives it up at the last permitted claim.
 func (j *job) again(ctx context.Context, lease operation.Lease, a operation.Attempt, wait time.Duration) (ending, error) {
-	if lease.Claims >= j.Limits.Attempts {
+	if lease.Claims >= j.attempts() {
 		return j.fail(ctx, lease, a, fmt.Sprintf("%d attempts used up; the last: %s", lease.Claims, a.Reason), a.Category)
 	}
 	until := j.Now().Add(wait)
 	if err := j.finish(ctx, j.Store.Retry, operation.Pending, operation.Finish{Lease: lease, NotBefore: until}, a); err != nil {
 		return ending{}, err
 	}
-	return ending{}, j.wait(ctx, j.ev, until, "after a passing failure: "+a.Reason)
+	return ending{}, j.wait(until, "after a passing failure: "+a.Reason)
 }
 
-// pause gives the attempt back (W24) and lets the open index bring the event again: the provider cannot serve.
+// pause opens the model's breaker (W23), gives the attempt back (W24) and holds the recipe: the provider cannot
+// serve. A crash before W24 counts one attempt.
 func (j *job) pause(ctx context.Context, lease operation.Lease, a operation.Attempt) (ending, error) {
-	until := j.Now().Add(max(j.Limits.Pause, a.RetryAfter))
-	if err := j.finish(ctx, j.Store.Pause, operation.Pending, operation.Finish{Lease: lease, NotBefore: until}, a); err != nil {
+	until := j.Now().Add(max(j.Limits.Pause, j.Limits.Call+j.Limits.Finish, a.RetryAfter))
+	j.trip(ctx, a, until)
+	if err := j.finish(ctx, j.Store.Pause, operation.Pending, operation.Finish{Lease: lease, NotBefore: j.Now()}, a); err != nil {
 		return ending{}, err
 	}
-	j.Log.ErrorContext(ctx, "provider cannot serve", "provider", j.recipe.Model.Provider, "model", j.recipe.Model.Name, "reason", a.Reason, "until", until)
-	return ending{}, j.postpone(ctx, j.ev, until)
+	return ending{}, &heldError{until, a.Reason}
 }
 
 // fail gives the operation up (W7) and parks what waits for it.
@@ -143,7 +146,7 @@ func (j *job) superseded(ctx context.Context, lease operation.Lease) (ending, er
 
 // exhaust gives up an operation whose workers keep dying (W9), then parks. The bool asks for another claim.
 func (j *job) exhaust(ctx context.Context, stored operation.Operation) (ending, bool, error) {
-	x := operation.Exhaustion{Key: j.key, WriteID: j.NewID(), Now: j.Now(), Skew: j.Limits.Skew, Limit: j.Limits.Attempts,
+	x := operation.Exhaustion{Key: j.key, WriteID: j.NewID(), Now: j.Now(), Skew: j.Limits.Skew, Limit: j.attempts(),
 		Reason: fmt.Sprintf("%d attempts used up without an outcome", stored.Claims)}
 	err := j.Store.Exhaust(ctx, x)
 	if _, refused := errors.AsType[*operation.RefusedError](err); refused {

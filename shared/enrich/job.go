@@ -10,7 +10,9 @@ import (
 	"engang/shared/document"
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/pause"
 	"engang/shared/recipe"
+	"engang/shared/spend"
 )
 
 // claimRounds bounds how often a claim is repeated because the operation changed between the refusal
@@ -28,8 +30,13 @@ type job struct {
 	recipe   recipe.Recipe
 	compiled *recipe.Compiled
 	common   config.Common
+	doc      any // the payload
 	input    recipe.Input
 	key      operation.Key
+
+	probing  operation.AttemptID // the attempt that may probe a model which cannot serve
+	closings *[]pause.Closing    // breakers to close when the event is ended
+	reserved *spend.Reservation  // for the call under way
 }
 
 // document reads and decodes the event's body.
@@ -46,8 +53,8 @@ func (w *Worker) document(ctx context.Context, ev inbox.Event) (any, error) {
 }
 
 // run brings one recipe to its end for this event.
-func (j *job) run(ctx context.Context, doc any) (ending, error) {
-	input, err := j.compiled.Extract(doc)
+func (j *job) run(ctx context.Context) (ending, error) {
+	input, err := j.compiled.Extract(j.doc)
 	if bad, ok := errors.AsType[*recipe.InputError](err); ok {
 		return ending{parked: true, reason: j.recipe.Ref().String() + ": " + bad.Reason, category: operation.CategoryInvalidInput}, nil
 	}
@@ -67,10 +74,14 @@ func (j *job) run(ctx context.Context, doc any) (ending, error) {
 
 // attempt claims the operation once and follows what the claim finds. The bool asks for another claim.
 func (j *job) attempt(ctx context.Context) (ending, bool, error) {
+	attempt := operation.AttemptID("att_" + j.NewID())
+	if err := j.admitted(ctx, attempt); err != nil {
+		return ending{}, false, err
+	}
 	now := j.Now() // before the write is sent: the lease never ends later than we think
 	claim := operation.Claim{
-		Key: j.key, Attempt: operation.AttemptID("att_" + j.NewID()), WriteID: j.NewID(), Event: j.ev.ID, Rank: j.ev.Rank,
-		Now: now, Until: now.Add(j.Limits.Lease), Skew: j.Limits.Skew, Limit: j.Limits.Attempts,
+		Key: j.key, Attempt: attempt, WriteID: j.NewID(), Event: j.ev.ID, Rank: j.ev.Rank,
+		Now: now, Until: now.Add(j.Limits.Lease), Skew: j.Limits.Skew, Limit: j.attempts(),
 	}
 	lease, err := j.Store.Claim(ctx, claim)
 	refused, isRefused := errors.AsType[*operation.RefusedError](err)
@@ -93,17 +104,17 @@ func (j *job) refusedClaim(ctx context.Context, c operation.Claim, stored operat
 	case operation.Busy:
 		return ending{}, false, &Later{After: max(until.Sub(j.Now()), 0) + j.jitter(time.Second), Why: "another attempt holds the lease"}
 	case operation.BackingOff:
-		return ending{}, false, j.wait(ctx, j.ev, until, "not before its time")
+		return ending{}, false, j.wait(until, "not before its time")
 	case operation.UsedUp:
 		return j.exhaust(ctx, stored)
 	case operation.Done:
 		e, err = j.publish(ctx, stored.Output, stored.Digest)
 	case operation.Broken:
-		e, err = j.broken(ctx, stored.Token, stored.Reason, stored.Category)
+		e, err = j.failedBefore(ctx, stored)
 	case operation.WaitsForPerson:
 		e, err = j.waiting(ctx, stored.State)
 	case operation.Overtaken:
-		e = j.ended(inbox.Superseded)
+		e, err = j.overtaken(ctx)
 	default: // Again; Own is answered by the store itself
 		return ending{}, true, nil
 	}
@@ -116,9 +127,15 @@ func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error)
 	if err != nil {
 		return ending{}, fmt.Errorf("read result of %s: %w", j.key, err)
 	}
+	newer, err := j.newer(ctx)
+	if err != nil {
+		return ending{}, err
+	}
 	switch {
 	case found && result.Rank.Newer(j.ev.Rank):
 		return j.superseded(ctx, lease)
+	case newer != "":
+		return j.coalesced(ctx, lease, newer)
 	case found && result.Operation == j.key: // our operation's item had been cleaned up
 		return j.complete(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the output was kept in the result"}, result.Output)
 	case lease.Before.State == operation.Superseded && len(lease.Before.Output) > 0: // a draft that was set aside
@@ -127,16 +144,28 @@ func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error)
 		// Giving up by the own clock is allowed; the lease runs out by itself.
 		return ending{}, &Later{After: max(lease.Until.Add(j.Limits.Skew).Sub(j.Now()), 0), Why: "no room for a call in what is left of the lease"}
 	}
-	return j.answered(ctx, lease, j.call(ctx, lease))
+	if stopped, e, err := j.limited(ctx, lease); stopped {
+		return e, err
+	}
+	answer := j.call(ctx, lease)
+	e, err := j.answered(ctx, lease, answer)
+	j.accounted(ctx, answer.Attempt)
+	return e, err
+}
+
+// attempts is how many claims the operation may have: the recipe's own limit, else the function's.
+func (j *job) attempts() int {
+	if n := j.recipe.Limits.Attempts; n > 0 {
+		return n
+	}
+	return j.Limits.Attempts
 }
 
 // call makes the one model call of an attempt.
 func (j *job) call(ctx context.Context, lease operation.Lease) operation.Answer {
 	provider := j.common.Providers[j.recipe.Model.Provider]
 	prompt := j.compiled.Prompt(j.input)
-	if truncatedBefore(lease.Before.Attempts) {
-		prompt.MaxOutputTokens *= 2
-	}
+	prompt.MaxOutputTokens = j.cap(lease)
 	limit := j.Limits.Call
 	if own := time.Duration(j.recipe.Model.Options.TimeoutSeconds) * time.Second; own > 0 {
 		limit = min(limit, own)
@@ -164,6 +193,9 @@ func truncatedBefore(attempts []operation.Attempt) bool {
 // answered goes by the outcome of the call.
 func (j *job) answered(ctx context.Context, lease operation.Lease, answer operation.Answer) (ending, error) {
 	a := answer.Attempt
+	if a.Outcome != operation.Paused && a.Outcome != operation.Transient {
+		j.served(lease)
+	}
 	switch a.Outcome {
 	case operation.Usable:
 		return j.checked(ctx, lease, a, answer.Output)
@@ -195,10 +227,15 @@ func (j *job) checked(ctx context.Context, lease operation.Lease, a operation.At
 		a.Outcome = operation.Flagged
 		a.Reason = joined(found.Flags)
 		return j.hold(ctx, lease, a, output, a.Reason)
-	case j.recipe.Policy != recipe.PolicyAuto:
-		return j.hold(ctx, lease, a, output, "policy draft")
 	}
-	return j.complete(ctx, lease, a, output)
+	flags := j.compiled.Flags(output, j.spent(lease, 0)+a.CostUSD)
+	switch {
+	case j.recipe.Policy == recipe.PolicyAuto, j.recipe.Policy == recipe.PolicyReviewOnFlag && len(flags) == 0:
+		return j.complete(ctx, lease, a, output)
+	case j.recipe.Policy == recipe.PolicyReviewOnFlag:
+		return j.hold(ctx, lease, a, output, joined(flags))
+	}
+	return j.hold(ctx, lease, a, output, joined(append([]string{"policy draft"}, flags...)))
 }
 
 // backoff is a random wait below a bound that doubles with each claim, and at least what the provider asks for.

@@ -23,7 +23,7 @@ type Inbox interface {
 
 // Sender sends a reference of an event to the work queue.
 type Sender interface {
-	Send(ctx context.Context, id inbox.EventID, tenant string) error
+	Send(ctx context.Context, ref inbox.Reference) error
 }
 
 // split stores the events in a batch one by one, sends each, and settles the batch last. A crash anywhere
@@ -61,9 +61,23 @@ func (w *Worker) store(ctx context.Context, child inbox.Event) error {
 	}
 	switch receipt {
 	case inbox.Accepted, inbox.DuplicateOpen:
-		return w.Sender.Send(ctx, child.ID, child.Scope.Tenant)
+		return w.queue(ctx, child)
 	case inbox.Conflicting:
 		return w.Store.RecordConflict(ctx, inbox.Conflict{Event: child.ID, Digest: child.Digest, At: child.ReceivedAt, DeliveryID: child.DeliveryID})
 	}
 	return nil
+}
+
+// queue sends a stored part, as the receiver sends what comes alone: the heads of its quiet periods first.
+func (w *Worker) queue(ctx context.Context, child inbox.Event) error {
+	for _, h := range child.Heads() {
+		if err := w.Store.PutHead(ctx, h); err != nil {
+			return err
+		}
+	}
+	ref, now := child.Reference()
+	if !now {
+		return nil // the reconciler sends it when its quiet period is over
+	}
+	return w.Sender.Send(ctx, ref)
 }

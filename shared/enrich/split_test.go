@@ -26,7 +26,8 @@ func (c *children) Parts(context.Context, inbox.Event, []byte) ([]inbox.Event, e
 // queued keeps what is sent to the work queue.
 type queued struct{ ids []inbox.EventID }
 
-func (q *queued) Send(_ context.Context, id inbox.EventID, _ string) error {
+func (q *queued) Send(_ context.Context, ref inbox.Reference) error {
+	id := ref.Event
 	q.ids = append(q.ids, id)
 	return nil
 }

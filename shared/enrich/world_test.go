@@ -112,7 +112,7 @@ func (w *world) id() string {
 
 var limits = enrich.Limits{
 	Call: 75 * time.Second, Finish: 10 * time.Second, Lease: 100 * time.Second, Skew: 5 * time.Second, Attempts: 3,
-	BackoffBase: 2 * time.Second, BackoffMax: 15 * time.Minute, Hide: time.Minute, Pause: 5 * time.Minute,
+	BackoffBase: 2 * time.Second, BackoffMax: 15 * time.Minute, Hide: time.Minute, Pause: 5 * time.Minute, Remember: 5 * time.Second,
 }
 
 // worker is a worker whose store calls go through transport, which may be nil.
@@ -301,4 +301,19 @@ func (n *notices) Notify(_ context.Context, one inbox.Notice) error {
 	defer n.mu.Unlock()
 	n.all = append(n.all, one)
 	return nil
+}
+
+// die works on an event with a worker that is gone at that call: before it at a store call, behind it at the
+// model call.
+func (w *world) die(id inbox.EventID, call string) {
+	w.t.Helper()
+	ctx, kill := context.WithCancel(w.t.Context())
+	defer kill()
+	var transport http.RoundTripper = &dynamotest.Fault{Target: call, N: -1}
+	if call == "model call" {
+		transport, w.model.during = nil, kill
+	}
+	if err := w.worker(transport).Run(ctx, id); err == nil {
+		w.t.Fatalf("the worker lived through %s", call)
+	}
 }

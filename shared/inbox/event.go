@@ -98,6 +98,9 @@ type Event struct {
 	Recipes    []RecipeRef // fixed at the put, so that every worker does the same work
 	Body       Body
 	Batch      bool // it holds other events, each to be stored as its own; without an object
+	CaughtUp   bool // fetched from its source: no delivery had brought it
+
+	Quiet map[string]time.Duration // quiet periods by recipe name; only while it is being stored
 
 	State      State
 	WriteID    string // of the put

@@ -25,7 +25,8 @@ type nothing struct{ receipt inbox.Receipt }
 func (n nothing) Receive(context.Context, inbox.Event) (inbox.Receipt, error) { return n.receipt, nil }
 func (nothing) RecordConflict(context.Context, inbox.Conflict) error          { return nil }
 func (nothing) CountSeen(context.Context, inbox.EventID, time.Time) error     { return nil }
-func (nothing) Send(context.Context, inbox.EventID, string) error             { return nil }
+func (nothing) PutHead(context.Context, inbox.Head) error                     { return nil }
+func (nothing) Send(context.Context, inbox.Reference) error                   { return nil }
 
 // The budget is 300 µs of own work for a body of 8 KB: verifying, decoding, identifying, packing, the
 // log and metric lines; all but the two calls.

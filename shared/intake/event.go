@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,6 +29,7 @@ type delivered struct {
 type maker struct {
 	newID func() string
 	log   *slog.Logger
+	speed float64 // divides quiet periods; zero: they are as long as the recipe says
 }
 
 // event makes the event of a delivery, without a due time. One that cannot be worked on is an event all the same, with
@@ -49,15 +51,36 @@ func (m maker) event(ctx context.Context, s source, d delivered) (inbox.Event, w
 			ev.Reason = "the object id is not usable" // the error may repeat what stands in the payload
 		}
 	}
+	version, err := versionOf(fact, d.received)
+	if err != nil { // what cannot be ordered must not replace what can
+		m.log.WarnContext(ctx, "object version not usable", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
+		ev.Object, ev.Reason = object.ID{}, cmp.Or(ev.Reason, "the object's version is not readable")
+	}
 	if ev.Reason != "" {
 		ev.Category = string(operation.CategoryInvalidInput)
 	}
-	version, err := versionOf(fact, d.received)
-	if err != nil {
-		m.log.WarnContext(ctx, "object version not usable", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
-	}
 	ev.Rank = object.NewRank(version, d.received, fact.Key)
+	ev.Quiet = m.quiet(s.pointer, recipes)
 	return ev, fact, nil
+}
+
+// quiet is the quiet periods of the recipes that have one.
+func (m maker) quiet(p config.Pointer, refs []inbox.RecipeRef) map[string]time.Duration {
+	var all map[string]time.Duration
+	for _, ref := range refs {
+		period := time.Duration(p.Quiet[ref.Name]) * time.Second
+		if m.speed > 0 {
+			period = time.Duration(float64(period) / m.speed)
+		}
+		if period <= 0 {
+			continue
+		}
+		if all == nil {
+			all = map[string]time.Duration{}
+		}
+		all[ref.Name] = period
+	}
+	return all
 }
 
 // plain is what an event has whatever it is about.
@@ -97,11 +120,14 @@ func ruleOf(r config.EventRule) webhook.Rule {
 	return rule
 }
 
+// noDate begins what WordPress writes for an object that was never modified.
+const noDate = "0000-00-00"
+
 // versionOf is the object's version: that of the payload, else the signed time of the event, else the
 // time it was received. An error comes with the version that is used instead.
 func versionOf(f webhook.Fact, received time.Time) (object.Version, error) {
 	var unusable error
-	if f.Version != "" {
+	if f.Version != "" && !strings.HasPrefix(f.Version, noDate) {
 		v, err := object.ParseVersion(f.Version)
 		if err == nil {
 			return v, nil

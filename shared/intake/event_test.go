@@ -59,14 +59,15 @@ func TestWhichVersionRanksTheEvent(t *testing.T) {
 		name     string
 		delivery func(*world) intake.Delivery
 		version  string
-		warned   bool
+		unusable bool
 	}{
 		{"a time without a zone, as WooCommerce writes it", func(w *world) intake.Delivery { return w.woo("product.updated", product) }, "2026-11-29T19:59:58Z", false},
 		{"a whole number", func(w *world) intake.Delivery { return w.crm("msg_1", contact) }, "12", false},
 		{"none: the signed time", func(w *world) intake.Delivery { return w.crm("msg_1", strings.Replace(contact, `"rev"`, `"other"`, 1)) }, "2026-11-29T20:00:00Z", false},
-		{"not usable: the signed time", func(w *world) intake.Delivery { return w.crm("msg_1", body(`"`+marker+`"`)) }, "2026-11-29T20:00:00Z", true},
+		{"not usable: it cannot be ordered", func(w *world) intake.Delivery { return w.crm("msg_1", body(`"`+marker+`"`)) }, "2026-11-29T20:00:00Z", true},
 		{"none and no signed time: when it was received", func(w *world) intake.Delivery { return w.woo("product.updated", `{"id":794}`) }, "2026-11-29T20:00:00.123Z", false},
-		{"not usable and no signed time: when it was received", func(w *world) intake.Delivery { return w.woo("product.updated", woo(marker)) }, "2026-11-29T20:00:00.123Z", true},
+		{"not usable and no signed time", func(w *world) intake.Delivery { return w.woo("product.updated", woo(marker)) }, "2026-11-29T20:00:00.123Z", true},
+		{"never modified, as WordPress writes it: when it was received", func(w *world) intake.Delivery { return w.woo("product.updated", woo("0000-00-00T00:00:00")) }, "2026-11-29T20:00:00.123Z", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -77,8 +78,11 @@ func TestWhichVersionRanksTheEvent(t *testing.T) {
 			if got := w.only().Rank.Version().String(); got != tc.version {
 				t.Errorf("version %s, want %s", got, tc.version)
 			}
-			if warned := len(w.lines("err")) > 0; warned != tc.warned {
-				t.Errorf("warned: %v, want %v", warned, tc.warned)
+			if warned := len(w.lines("err")) > 0; warned != tc.unusable {
+				t.Errorf("warned: %v, want %v", warned, tc.unusable)
+			}
+			if ev := w.only(); ev.Object.IsZero() != tc.unusable || (ev.Reason == "the object's version is not readable") != tc.unusable { // else it would replace what is newer
+				t.Errorf("object %s, reason %q; unusable %v", ev.Object, ev.Reason, tc.unusable)
 			}
 			w.quiet(nil, d)
 		})

@@ -49,11 +49,12 @@ type Store interface {
 	Receive(ctx context.Context, ev inbox.Event) (inbox.Receipt, error)
 	RecordConflict(ctx context.Context, c inbox.Conflict) error
 	CountSeen(ctx context.Context, id inbox.EventID, at time.Time) error
+	PutHead(ctx context.Context, h inbox.Head) error
 }
 
-// Queue sends a reference of an event to the workers.
+// Queue sends a reference of an event to the workers, who get it after a delay of at most [inbox.MaxDelay].
 type Queue interface {
-	Send(ctx context.Context, id inbox.EventID, tenant string) error
+	Send(ctx context.Context, ref inbox.Reference) error
 }
 
 // Deps is what an [Intake] works with.
@@ -174,11 +175,13 @@ func (in *Intake) take(ctx context.Context, s source, req webhook.Request) (Repl
 		telemetry.MeasureEndpoint(ctx, in.Log, s.endpoint.Name, telemetry.Count("OtherEnvironment", 1))
 		return Reply{Status: Ignored, Type: kind}, nil
 	}
-	ev.DueAt = received.Add(in.Limits.OpenAge)
+	ev.DueAt = ev.DueAfter(received, in.Limits.OpenAge)
 	return in.keep(ctx, ev, content)
 }
 
-func (in *Intake) made() maker { return maker{newID: in.NewID, log: in.Log} }
+func (in *Intake) made() maker {
+	return maker{newID: in.NewID, log: in.Log, speed: in.Limits.Speed}
+}
 
 func answered(p webhook.Pong) Reply {
 	return Reply{Status: p.Status, Answer: webhook.Reply{Status: http.StatusOK, Body: p.Body, ContentType: p.ContentType}}

@@ -28,9 +28,11 @@ func (in *Intake) keep(ctx context.Context, ev inbox.Event, raw []byte) (Reply, 
 	reply := Reply{Event: ev.ID, Type: ev.Type}
 	switch receipt {
 	case inbox.Accepted:
+		in.lead(ctx, ev)
 		in.send(ctx, ev)
 		reply.Status = Accepted
 	case inbox.DuplicateOpen: // perhaps never sent: the first delivery's process may have died before
+		in.lead(ctx, ev)
 		in.send(ctx, ev)
 		in.count(ctx, ev)
 		reply.Status = Duplicate
@@ -48,12 +50,29 @@ func (in *Intake) keep(ctx context.Context, ev inbox.Event, raw []byte) (Reply, 
 	return reply, nil
 }
 
+// lead makes the event the head of its object's quiet periods, unless a newer one is (W21). It comes after the
+// event is stored, so that no older event is coalesced by one that is nowhere, and before it is sent. It never
+// fails the delivery: without a head the older events make calls of their own.
+func (in *Intake) lead(ctx context.Context, ev inbox.Event) {
+	ctx, cancel := context.WithTimeout(ctx, in.Limits.Head)
+	defer cancel()
+	for _, h := range ev.Heads() {
+		if err := in.Store.PutHead(ctx, h); err != nil {
+			in.Log.WarnContext(ctx, "head of a quiet period not written", "event_id", ev.ID, "endpoint", ev.Endpoint, "recipe", h.Recipe, "err", err)
+		}
+	}
+}
+
 // send never fails the delivery: an event that is not sent stands in the open index, and the
 // reconciler sends it.
 func (in *Intake) send(ctx context.Context, ev inbox.Event) {
+	ref, now := ev.Reference()
+	if !now {
+		return // its quiet period is longer than a message can wait: the reconciler sends it
+	}
 	ctx, cancel := context.WithTimeout(ctx, in.Limits.Send)
 	defer cancel()
-	if err := in.Queue.Send(ctx, ev.ID, ev.Scope.Tenant); err != nil {
+	if err := in.Queue.Send(ctx, ref); err != nil {
 		in.Log.ErrorContext(ctx, "event not sent, left to the reconciler", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
 		telemetry.MeasureEndpoint(ctx, in.Log, ev.Endpoint, telemetry.Count("SendFailed", 1))
 	}

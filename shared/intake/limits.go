@@ -9,7 +9,10 @@ type Limits struct {
 
 	Stored time.Duration // from arrival until the event is stored: configuration, secrets, a body in the bucket, the put
 	Send   time.Duration // a reference to the queue, or a conflict to the store
+	Head   time.Duration // of all heads that the event writes
 	Count  time.Duration // of a duplicate
+
+	Speed float64 // divides quiet periods; zero: they are as long as the recipe says
 }
 
 // The longest that a delivery can wait for outside calls. The most impatient sender (Slack) gives up
@@ -19,9 +22,10 @@ type Limits struct {
 const (
 	storedTime = 2000 * time.Millisecond
 	sendTime   = 400 * time.Millisecond
-	countTime  = 200 * time.Millisecond
+	headTime   = 150 * time.Millisecond
+	countTime  = 150 * time.Millisecond
 
-	longest  = storedTime + sendTime + countTime
+	longest  = storedTime + headTime + sendTime + countTime
 	patience = 3*time.Second - 300*time.Millisecond
 )
 
@@ -34,6 +38,7 @@ var UsualLimits = Limits{
 	OpenAge: 5 * time.Minute,
 	Stored:  storedTime,
 	Send:    sendTime,
+	Head:    headTime,
 	Count:   countTime,
 }
 
@@ -48,6 +53,7 @@ func (l Limits) orUsual() Limits {
 		{&l.OpenAge, UsualLimits.OpenAge},
 		{&l.Stored, UsualLimits.Stored},
 		{&l.Send, UsualLimits.Send},
+		{&l.Head, UsualLimits.Head},
 		{&l.Count, UsualLimits.Count},
 	} {
 		if *f.of == 0 {

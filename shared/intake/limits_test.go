@@ -41,6 +41,7 @@ func TestEachOutsideCallHasItsDeadline(t *testing.T) {
 		{"secrets", "secrets", func(l *intake.Limits) *time.Duration { return &l.Stored }, nil},
 		{"body", "keep", func(l *intake.Limits) *time.Duration { return &l.Stored }, nil},
 		{"put", "receive", func(l *intake.Limits) *time.Duration { return &l.Stored }, nil},
+		{"head", "head", func(l *intake.Limits) *time.Duration { return &l.Head }, func(w *world) { w.pointer.Quiet = map[string]int{"product-card": 30} }},
 		{"send", "send", func(l *intake.Limits) *time.Duration { return &l.Send }, nil},
 		{"count", "count", func(l *intake.Limits) *time.Duration { return &l.Count }, nil},
 		{"conflict", "conflict", func(l *intake.Limits) *time.Duration { return &l.Send }, func(w *world) {
@@ -57,6 +58,9 @@ func TestEachOutsideCallHasItsDeadline(t *testing.T) {
 				if own > 0 {
 					*tc.limit(&w.Limits), want = own, own
 				}
+				if tc.arrange != nil {
+					tc.arrange(w)
+				}
 				for range 2 { // the second one is a duplicate
 					if _, err := w.deliver(w.woo("product.updated", product)); err != nil {
 						t.Fatal(err)
@@ -72,7 +76,7 @@ func TestEachOutsideCallHasItsDeadline(t *testing.T) {
 		})
 	}
 	usual := intake.UsualLimits
-	if sum := usual.Stored + usual.Send + usual.Count; sum >= 3*time.Second {
+	if sum := usual.Stored + usual.Head + usual.Send + usual.Count; sum >= 3*time.Second {
 		t.Errorf("the calls may take %v together", sum)
 	}
 }

@@ -20,6 +20,7 @@ type Splitter struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 	NewID     func() string
+	Speed     float64 // divides quiet periods; zero: they are as long as the recipe says
 }
 
 // Parts is every event in the batch that the endpoint asks for, ready to be stored: the same key and
@@ -75,7 +76,7 @@ func (sp *Splitter) part(ctx context.Context, s source, parent inbox.Event, req 
 		sp.Log.InfoContext(ctx, "part left out: its type is not enabled", "event_id", parent.ID, "endpoint", parent.Endpoint)
 		return inbox.Event{}, false, nil
 	}
-	m := maker{newID: sp.NewID, log: sp.Log}
+	m := maker{newID: sp.NewID, log: sp.Log, speed: sp.Speed}
 	ev, fact, err := m.event(ctx, s, delivered{request: req, doc: doc, content: req.Body, rule: rule, received: parent.ReceivedAt})
 	if err != nil {
 		return inbox.Event{}, false, err
@@ -84,7 +85,7 @@ func (sp *Splitter) part(ctx context.Context, s source, parent inbox.Event, req 
 		sp.Log.WarnContext(ctx, "part left out: it is of the other environment", "event_id", parent.ID, "endpoint", parent.Endpoint)
 		return inbox.Event{}, false, nil
 	}
-	ev.DueAt = sp.Now().UTC().Truncate(time.Millisecond).Add(sp.OpenAge)
+	ev.DueAt = ev.DueAfter(sp.Now().UTC().Truncate(time.Millisecond), sp.OpenAge)
 	ev.DeliveryID = parent.DeliveryID
 	ev.Body, err = sp.Bodies.Keep(ctx, ev.ID, req.Body)
 	return ev, true, err

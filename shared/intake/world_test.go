@@ -51,6 +51,8 @@ type world struct {
 	conflicts   []inbox.Conflict
 	seen        []inbox.EventID
 	sent        []string // tenant/event
+	delays      []time.Duration
+	heads       []inbox.Head
 
 	trace  []string
 	fail   map[string]error         // by act
@@ -200,11 +202,20 @@ func (w *world) CountSeen(ctx context.Context, id inbox.EventID, at time.Time) e
 	return nil
 }
 
-func (w *world) Send(ctx context.Context, id inbox.EventID, tenant string) error {
+func (w *world) PutHead(ctx context.Context, h inbox.Head) error {
+	if err := w.act(ctx, "head"); err != nil {
+		return err
+	}
+	w.heads = append(w.heads, h)
+	return nil
+}
+
+func (w *world) Send(ctx context.Context, ref inbox.Reference) error {
 	if err := w.act(ctx, "send"); err != nil {
 		return err
 	}
-	w.sent = append(w.sent, tenant+"/"+string(id))
+	w.sent = append(w.sent, ref.Tenant+"/"+string(ref.Event))
+	w.delays = append(w.delays, ref.Delay)
 	return nil
 }
 

@@ -61,8 +61,9 @@ type Attempt struct {
 	EndedAt      time.Time `json:"ended_at,omitzero"` // zero for a lost one: nobody saw it end
 	Outcome      Outcome   `json:"outcome"`
 	Category     Category  `json:"category,omitempty"`
-	Reason       string    `json:"reason,omitempty"` // ours, one sentence without content
-	Called       bool      `json:"called"`           // a model call was begun; false too where a lost one is not known to have called
+	Reason       string    `json:"reason,omitempty"`  // ours, one sentence without content
+	Repeats      int       `json:"repeats,omitempty"` // as many before it ended in the same way and are not listed: given back, without cost
+	Called       bool      `json:"called"`            // a model call was begun; false too where a lost one is not known to have called
 
 	RequestDigest    string        `json:"request_digest,omitempty"`
 	ModelAsked       string        `json:"model_asked,omitempty"`

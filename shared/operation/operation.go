@@ -166,7 +166,18 @@ func (l Lease) Log(this Attempt) []Attempt {
 	}
 	all := l.Before.unrecorded(append([]Attempt(nil), l.Before.Attempts...), until)
 	this.ID, this.FencingToken, this.StartedAt = l.Attempt, l.Token, l.Begun
+	if n := len(all) - 1; n >= 0 && this.folds(all[n]) {
+		this.Repeats = all[n].Repeats + 1
+		all = all[:n]
+	}
 	return append(all, this)
+}
+
+// folds tells whether an attempt that was given back ended as the one before it. A long outage ends thousands of
+// probes in one way, and an item holds 400 KB.
+func (a Attempt) folds(before Attempt) bool {
+	givenBack := a.Outcome == Paused || a.Outcome == Stopped
+	return givenBack && a.Outcome == before.Outcome && a.Category == before.Category && a.Reason == before.Reason && a.HTTPStatus == before.HTTPStatus
 }
 
 // A Finish ends a lease with its attempt recorded.

@@ -239,3 +239,44 @@ func ExamplePrice_Cost() {
 	fmt.Println(price.Cost(operation.Tokens{Input: 412, Output: 96}))
 	// Output: 0.000319
 }
+
+// A model that cannot serve for days is probed thousands of times: the log says how often, and stays small.
+func TestAttemptsGivenBackForOneReasonAreListedOnce(t *testing.T) {
+	paused := operation.Attempt{Outcome: operation.Paused, Category: operation.CategoryProviderPaused, Reason: "quota", Called: true, HTTPStatus: 429}
+	other := paused
+	other.Reason = "invalid key"
+	failed := operation.Attempt{Outcome: operation.Transient, Category: operation.CategoryTransient, Reason: "quota", HTTPStatus: 429}
+	tests := []struct {
+		name  string
+		ends  []operation.Attempt
+		list  int
+		folds []int
+	}{
+		{"one", []operation.Attempt{paused}, 1, []int{0}},
+		{"five alike", []operation.Attempt{paused, paused, paused, paused, paused}, 1, []int{4}},
+		{"another reason", []operation.Attempt{paused, paused, other, paused}, 3, []int{1, 0, 0}},
+		{"counted attempts are each listed", []operation.Attempt{failed, failed, failed}, 3, []int{0, 0, 0}},
+		{"a counted one between", []operation.Attempt{paused, failed, paused}, 3, []int{0, 0, 0}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var before operation.Operation
+			for i, end := range tt.ends {
+				token := int64(i + 1)
+				id := operation.AttemptID(fmt.Sprint("att_", i))
+				log := operation.Lease{Attempt: id, Token: token, Before: before}.Log(end)
+				before = operation.Operation{State: operation.Pending, Token: token, Attempts: log}
+				if last := log[len(log)-1]; last.ID != id || last.FencingToken != token {
+					t.Errorf("the last of the log is %+v", last)
+				}
+			}
+			var folds []int
+			for _, a := range before.History() {
+				folds = append(folds, a.Repeats)
+			}
+			if diff := cmp.Diff(tt.folds, folds); diff != "" || len(before.Attempts) != tt.list {
+				t.Errorf("%d listed; repeats (-want +got):\n%s", len(before.Attempts), diff)
+			}
+		})
+	}
+}

@@ -32,24 +32,29 @@ func Open(cfg aws.Config, url string) *Queue {
 	return &Queue{client: sqs.NewFromConfig(cfg), url: url}
 }
 
-// Send enqueues a reference of the event. The tenant is the message's group, so that one tenant's
-// import does not hold up the others (fair queues). After an error the message may be in the queue or
-// not; the event stands in the open index either way.
-func (q *Queue) Send(ctx context.Context, id inbox.EventID, tenant string) error {
-	body, err := encode(Message{Event: id})
+// Send enqueues a reference of an event, to be received after its delay, rounded up to whole seconds and at
+// most [inbox.MaxDelay]. The tenant is the message's group, so that one tenant's import does not hold up the
+// others (fair queues). After an error the message may be in the queue or not; the event stands in the open
+// index either way.
+func (q *Queue) Send(ctx context.Context, ref inbox.Reference) error {
+	body, err := encode(Message{Event: ref.Event})
 	if err != nil {
 		return err
 	}
 	_, err = q.client.SendMessage(telemetry.WithCall(ctx, "send event"), &sqs.SendMessageInput{
 		QueueUrl:       &q.url,
 		MessageBody:    &body,
-		MessageGroupId: &tenant,
+		MessageGroupId: &ref.Tenant,
+		DelaySeconds:   wholeSeconds(min(ref.Delay, inbox.MaxDelay)),
 	})
 	if err != nil {
-		return fmt.Errorf("send event %s: %w", id, err)
+		return fmt.Errorf("send event %s: %w", ref.Event, err)
 	}
 	return nil
 }
+
+// wholeSeconds rounds up.
+func wholeSeconds(d time.Duration) int32 { return int32((max(d, 0) + time.Second - 1) / time.Second) }
 
 // Notify sends a notice, with reason, category and operation as attributes too, so that a person sees
 // them in the queue itself. The operation of a notice without one is the event.
@@ -81,12 +86,10 @@ func (q *Queue) Notify(ctx context.Context, n inbox.Notice) error {
 
 // Hide lets a received message come again after d, rounded up to whole seconds, at most [MaxHide].
 func (q *Queue) Hide(ctx context.Context, receiptHandle string, d time.Duration) error {
-	d = min(max(d, 0), MaxHide)
-	seconds := int32((d + time.Second - 1) / time.Second)
 	_, err := q.client.ChangeMessageVisibility(telemetry.WithCall(ctx, "change visibility"), &sqs.ChangeMessageVisibilityInput{
 		QueueUrl:          &q.url,
 		ReceiptHandle:     &receiptHandle,
-		VisibilityTimeout: seconds,
+		VisibilityTimeout: wholeSeconds(min(d, MaxHide)),
 	})
 	if err != nil {
 		return fmt.Errorf("change visibility of a message: %w", err)

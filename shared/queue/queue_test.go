@@ -52,7 +52,7 @@ const id inbox.EventID = "evt_abcdefghijklmnop"
 
 func TestSendEnqueuesNothingButTheReference(t *testing.T) {
 	q, receive := engine(t)
-	if err := q.Send(t.Context(), id, "shop"); err != nil {
+	if err := q.Send(t.Context(), inbox.Reference{Event: id, Tenant: "shop"}); err != nil {
 		t.Fatal(err)
 	}
 	got := receive(0)
@@ -165,7 +165,7 @@ func TestDecodeRefusesWhatIsNotOurs(t *testing.T) {
 func TestHideAndBacklog(t *testing.T) {
 	q, receive := engine(t)
 	for range 3 {
-		if err := q.Send(t.Context(), id, "shop"); err != nil {
+		if err := q.Send(t.Context(), inbox.Reference{Event: id, Tenant: "shop"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +205,7 @@ func TestErrorsNameTheAct(t *testing.T) {
 	gone := queue.Open(aws.Config{Region: "eu-north-1", BaseEndpoint: aws.String("http://127.0.0.1:1"),
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		Retryer:     func() aws.Retryer { return aws.NopRetryer{} }}, "http://127.0.0.1:1/000000000000/none")
-	if err := gone.Send(t.Context(), id, "shop"); err == nil || !strings.HasPrefix(err.Error(), "send event "+string(id)) {
+	if err := gone.Send(t.Context(), inbox.Reference{Event: id, Tenant: "shop"}); err == nil || !strings.HasPrefix(err.Error(), "send event "+string(id)) {
 		t.Errorf("Send = %v", err)
 	}
 	if _, err := gone.Backlog(t.Context()); err == nil {

@@ -26,7 +26,7 @@ type Events interface {
 
 // Queue is the work queue.
 type Queue interface {
-	Send(ctx context.Context, id inbox.EventID, tenant string) error
+	Send(ctx context.Context, ref inbox.Reference) error
 	Backlog(ctx context.Context) (int, error)
 }
 
@@ -42,6 +42,7 @@ type Limits struct {
 	Sends   int           // without a sign of life before an event is parked
 	Backlog int           // visible messages above which nothing is sent and nothing counted: slow is not lost
 	Shards  int           // of the open index
+	Rate    int           // events sent in one sweep: what was held drains at this rate; zero is no bound
 }
 
 // Deps is what a [Sweeper] works with.
@@ -125,8 +126,8 @@ func (s *Sweeper) one(ctx context.Context, id inbox.EventID, r *Report) error {
 	}
 	r.Oldest = max(r.Oldest, s.Now().Sub(ev.ReceivedAt))
 	switch {
-	case r.Backlog > s.Limits.Backlog:
-		return nil
+	case r.Backlog > s.Limits.Backlog, s.Limits.Rate > 0 && r.Sent >= s.Limits.Rate:
+		return nil // the next sweep meets it again
 	case ev.Sends >= s.Limits.Sends:
 		return s.park(ctx, ev, r)
 	}
@@ -143,7 +144,7 @@ func (s *Sweeper) send(ctx context.Context, ev inbox.Event, r *Report) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Queue.Send(ctx, ev.ID, ev.Scope.Tenant); err != nil {
+	if err := s.Queue.Send(ctx, inbox.Reference{Event: ev.ID, Tenant: ev.Scope.Tenant}); err != nil {
 		return err
 	}
 	r.Sent++

@@ -49,7 +49,8 @@ func each(t *testing.T, test func(t *testing.T, d *desk)) {
 	})
 }
 
-func (d *desk) Send(_ context.Context, id inbox.EventID, tenant string) error {
+func (d *desk) Send(_ context.Context, ref inbox.Reference) error {
+	id, tenant := ref.Event, ref.Tenant
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if tenant != scope.Tenant {

@@ -27,6 +27,7 @@ import (
 var beforehand = map[string]string{
 	"enrichment dynamodb:ConditionCheckItem E": "checks inside a transaction",
 	"enrichment dynamodb:ConditionCheckItem B": "checks inside a transaction",
+	"receiver dynamodb:PutItem B":              "heads of quiet periods",
 	"enrichment sqs:ReceiveMessage":            "Lambda's event source reads with the function's role",
 	"enrichment sqs:DeleteMessage":             "likewise",
 	"enrichment sqs:GetQueueAttributes":        "likewise",
@@ -97,6 +98,11 @@ func everything(t *testing.T, f flow) {
 	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_4", 1), "msg_4", "accepted")
 	f.work(t)
 	f.wait(t, event, "settled")
+
+	f.faults(t, "model:quota") // opens the breaker; the next probe closes it
+	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_7", 1), "msg_7", "accepted")
+	f.work(t)
+	f.drained(t, event)
 
 	f.faults(t, "queue:down")
 	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_5", 1), "msg_5", "accepted")
@@ -246,6 +252,21 @@ func (f flow) due(t *testing.T, event string, sends int) {
 	}
 }
 
+// drained reconciles until an event that was held is settled.
+func (f flow) drained(t *testing.T, event string) {
+	t.Helper()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); <-tick.C {
+		f.reconcile(t)
+		f.work(t)
+		if f.state(t, event) == "settled" {
+			return
+		}
+	}
+	t.Fatalf("event %s was not drained", event)
+}
+
 // wait works until an event stands where it should; a message may be hidden for a moment.
 func (f flow) wait(t *testing.T, event, state string) {
 	t.Helper()
@@ -254,16 +275,23 @@ func (f flow) wait(t *testing.T, event, state string) {
 	defer tick.Stop()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-tick.C {
 		f.work(t)
-		out, err := f.sys.DynamoDB().GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(f.sys.TableName()), Key: key(event), ConsistentRead: aws.Bool(true)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s, ok := out.Item["st"].(*types.AttributeValueMemberS); ok {
-			got = s.Value
-		}
+		got = f.state(t, event)
 		if got == state {
 			return
 		}
 	}
 	t.Fatalf("event %s is %s, want %s: %v", event, got, state, slices.Sorted(maps.Keys(f.sys.Record().Counts())))
+}
+
+func (f flow) state(t *testing.T, event string) string {
+	t.Helper()
+	out, err := f.sys.DynamoDB().GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(f.sys.TableName()), Key: key(event), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ok := out.Item["st"].(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+	return s.Value
 }

@@ -248,5 +248,8 @@ func (in request) use(function, operation string) use {
 			u.key = pk
 		}
 	}
+	if hash, ok := in.ExpressionAttributeValues[":hash"]["S"].(string); ok && operation == "Query" && in.IndexName == "" { // the key condition of a collection
+		u.key = hash
+	}
 	return u
 }

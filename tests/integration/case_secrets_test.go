@@ -150,7 +150,8 @@ func (*shelf) Receive(context.Context, inbox.Event) (inbox.Receipt, error) {
 }
 func (*shelf) RecordConflict(context.Context, inbox.Conflict) error      { return nil }
 func (*shelf) CountSeen(context.Context, inbox.EventID, time.Time) error { return nil }
-func (*shelf) Send(context.Context, inbox.EventID, string) error         { return nil }
+func (*shelf) PutHead(context.Context, inbox.Head) error                 { return nil }
+func (*shelf) Send(context.Context, inbox.Reference) error               { return nil }
 func (*shelf) Certificate(context.Context, webhook.Scheme, webhook.Request) ([]byte, error) {
 	return nil, nil
 }

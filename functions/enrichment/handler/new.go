@@ -40,6 +40,7 @@ type Settings struct {
 	Retry       time.Duration // upper bound of the first wait after a failure of ours
 	OpenAge     time.Duration // from the put of a part of a batch until the reconciler looks after it
 	ConfigTTL   time.Duration // how long applied configuration is believed
+	Speed       float64       // divides quiet periods of parts; zero: they are as long as the recipe says
 	SecretTTL   time.Duration
 }
 
@@ -76,7 +77,9 @@ func Times(s *Settings, speed float64) {
 	s.Limits.Pause = scaled(5 * time.Minute) // a provider that cannot serve seldom can a minute later
 	s.Retry = scaled(5 * time.Second)
 	s.OpenAge = scaled(s.OpenAge)
+	s.Speed = speed
 	s.ConfigTTL, s.SecretTTL = 5*time.Second, 5*time.Minute
+	s.Limits.Remember = 5 * time.Second // what a person pauses is held everywhere before they look
 }
 
 // Validate holds the times against each other: a lease that may end before its call is finished would
@@ -102,7 +105,7 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 		Model:   caller{model.New(modelHTTP(cfg), keys), s.ModelURL},
 		Bodies:  kept,
 		Notices: queue.Open(cfg, s.DeadLetters),
-		Parts:   &intake.Splitter{Endpoints: applied, Bodies: kept, OpenAge: s.OpenAge, Log: log, Now: time.Now, NewID: newID},
+		Parts:   &intake.Splitter{Endpoints: applied, Bodies: kept, OpenAge: s.OpenAge, Log: log, Now: time.Now, NewID: newID, Speed: s.Speed},
 		Sender:  work,
 		Limits:  s.Limits,
 		Log:     log,

@@ -35,6 +35,7 @@ func SettingsFromEnv() (Settings, error) {
 			Sends:   r.Int("SEND_LIMIT", 10, 100),
 			Backlog: r.Int("BACKLOG_LIMIT", 100, 1_000_000), // more than the workers take at once: slow is not lost
 			Shards:  dynamo.OpenShards,
+			Rate:    1_000, // what was held for hours drains at a thousand events a minute
 		},
 	}
 	return s, r.Err()
