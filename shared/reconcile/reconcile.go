@@ -81,13 +81,20 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	}
 	r.Backlog = backlog
 	var faults []error
-	for shard := range s.Limits.Shards {
-		if err := s.shard(ctx, shard, &r); err != nil {
+	first := int(s.Now().Unix()/60) % max(s.Limits.Shards, 1) // another one each minute: where the rate ends a sweep, none is always the last
+	for i := range s.Limits.Shards {
+		if s.full(r) {
+			break
+		}
+		if err := s.shard(ctx, (first+i)%s.Limits.Shards, &r); err != nil {
 			faults = append(faults, err)
 		}
 	}
 	return r, errors.Join(faults...)
 }
+
+// full tells whether a sweep has sent as much as it may.
+func (s *Sweeper) full(r Report) bool { return s.Limits.Rate > 0 && r.Sent >= s.Limits.Rate }
 
 // shard goes through one shard of the index, page by page.
 func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
@@ -99,6 +106,9 @@ func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
 			return errors.Join(append(faults, fmt.Errorf("read shard %d of the open index: %w", shard, err))...)
 		}
 		for _, id := range ids {
+			if s.full(*r) {
+				return errors.Join(faults...) // the next sweep meets the rest
+			}
 			r.Due++
 			if err := s.one(ctx, id, r); err != nil {
 				r.Faults++
@@ -126,8 +136,8 @@ func (s *Sweeper) one(ctx context.Context, id inbox.EventID, r *Report) error {
 	}
 	r.Oldest = max(r.Oldest, s.Now().Sub(ev.ReceivedAt))
 	switch {
-	case r.Backlog > s.Limits.Backlog, s.Limits.Rate > 0 && r.Sent >= s.Limits.Rate:
-		return nil // the next sweep meets it again
+	case r.Backlog > s.Limits.Backlog:
+		return nil
 	case ev.Sends >= s.Limits.Sends:
 		return s.park(ctx, ev, r)
 	}

@@ -7,9 +7,13 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"engang/shared/bodies"
 	"engang/shared/dynamo"
@@ -169,6 +173,56 @@ func TestASlowQueueIsNotALostEvent(t *testing.T) {
 		}
 		if ev := d.event(id); ev.State != inbox.Received || ev.Sends != 0 {
 			t.Errorf("event is %s after %d counted sends", ev.State, ev.Sends)
+		}
+	})
+}
+
+// What was held for hours is due all at once: it drains at a stated rate, and no shard waits for ever.
+func TestWhatWasHeldDrainsAtARate(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		d.limits.Rate = 5
+		const events = 24
+		for i := range events {
+			d.receive(strconv.Itoa(i))
+		}
+		d.now = d.now.Add(d.limits.Age + time.Minute)
+		for sent := 0; sent < events; d.now = d.now.Add(time.Minute) {
+			r := d.sweep()
+			if want := min(d.limits.Rate, events-sent); r.Sent != want {
+				t.Fatalf("sent %d after %d, want %d", r.Sent, sent, want)
+			}
+			sent += r.Sent
+		}
+		slices.Sort(d.sent)
+		if n := len(slices.Compact(d.sent)); n != events {
+			t.Errorf("%d events sent, want each of %d once", n, events)
+		}
+	})
+}
+
+func TestASweepBeginsWithAnotherShardEachMinute(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		d.limits.Rate = 1
+		for i := range 64 { // on every shard
+			d.receive(strconv.Itoa(i))
+		}
+		d.now = d.now.Add(d.limits.Age + time.Minute)
+		shards := map[string]bool{}
+		for range dynamo.OpenShards {
+			d.sweep()
+			d.now = d.now.Add(time.Minute)
+		}
+		for _, id := range d.sent {
+			out, err := d.db.Client().GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &d.db.TableName, Key: map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "E#" + string(id)}, "sk": &types.AttributeValueMemberS{Value: "EVENT"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shards[out.Item["oq"].(*types.AttributeValueMemberS).Value] = true
+		}
+		if len(shards) != dynamo.OpenShards {
+			t.Errorf("%d sweeps sent from %d shards", dynamo.OpenShards, len(shards))
 		}
 	})
 }
