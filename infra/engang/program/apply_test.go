@@ -287,12 +287,34 @@ func TestModelsOfAStackAreLookedUp(t *testing.T) {
 		}
 	}
 	file := filepath.Join(t.TempDir(), "shop.yaml")
-	write(t, file, strings.Replace(shop(t), "    store: false", "    base_url: "+models.URL+"/v1", 1))
+	write(t, file, strings.Replace(shop(t), "    store: false", "    base_url: https://models.example.com/v1", 1))
 	code, _, stderr := runIn(t.Context(), func(e *program.Env) {
 		e.Args, e.Now = []string{"apply", file, "--check", "--target", "my-stack"}, time.Now
+		e.HTTP = &http.Client{Transport: standIn{"models.example.com", models.URL}}
 	})
 	if code != 2 || !strings.Contains(stderr, "/recipes/card/model/name: the provider does not know the model") {
 		t.Errorf("exit %d %s", code, stderr)
+	}
+}
+
+// A standIn answers for a host.
+type standIn struct{ host, by string }
+
+// RoundTrip sends what is for the host to who stands in for it.
+func (s standIn) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host == s.host {
+		r = r.Clone(r.Context())
+		r.URL.Scheme, r.URL.Host, _ = strings.Cut(s.by, "://")
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func TestWhereNoFileIsNothingIsApplied(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ path, says string }{{dir, "no file that ends in .yaml or .yml"}, {filepath.Join(dir, "none"), "no such file"}, {os.DevNull, "no regular file"}} {
+		if code, stdout, stderr := run(t, t.Context(), "apply", c.path); code != 2 || !strings.Contains(stderr, c.says) || stdout != "" {
+			t.Errorf("%s: exit %d %s%s", c.path, code, stdout, stderr)
+		}
 	}
 }
 

@@ -57,6 +57,8 @@ var codes = []struct {
 	{cloudformation.ErrNoTemplate, exitUsage},
 	{local.ErrDataDir, exitUsage},
 	{local.ErrDataInUse, exitUsage},
+	{configfile.ErrNoFile, exitUsage},
+	{configfile.ErrIrregular, exitUsage},
 	{config.ErrChanged, exitState},
 }
 
@@ -99,14 +101,14 @@ func (p *program) tell(err error) int {
 	code := exitCode(err)
 	if p.json || slices.Contains(p.Args, "--json") { // a wrong flag stops the reading of those behind it
 		raw, _ := json.Marshal(document(err, code)) // texts and numbers: it cannot fail
-		fmt.Fprintln(p.Stderr, string(raw))
+		fmt.Fprintln(p.Stderr, p.unsaid(string(raw)))
 		return code
 	}
 	if faults, ok := errors.AsType[configfile.Faults](err); ok { // a line each, as editors and people read them
 		fmt.Fprintf(p.Stderr, "%s\nengang: refused for %s; nothing was applied\n", strings.TrimSpace(err.Error()), text.Count(len(faults), "fault", "faults"))
 		return code
 	}
-	fmt.Fprintln(p.Stderr, "engang:", strings.TrimSpace(err.Error()))
+	fmt.Fprintln(p.Stderr, "engang:", p.unsaid(strings.TrimSpace(err.Error())))
 	if code == exitUsage && !strings.Contains(err.Error(), "\n") {
 		fmt.Fprintf(p.Stderr, "See: %s\n", p.suggest("--help"))
 	}

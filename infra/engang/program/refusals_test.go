@@ -51,6 +51,11 @@ var refusedRows = []refused{
 	{name: "2-an-api-key", from: "", secret: "sk_live_0123456789abcdef0123456789abcdef0123"},
 	{name: "2-same-secret-in-production", from: "", secret: "whsec_fedcba9876543210fedcba9876543210"},
 	{name: "2-secret-of-another-endpoint", from: "ssm:hooks/agency-pay/1", to: "ssm:hooks/live-pay/1"},
+	{name: "2-placeholder", from: "", secret: "YOUR_STRIPE_WEBHOOK_SECRET_GOES_HERE"},
+	{name: "2-slot-0", from: "ssm:hooks/agency-pay/1", to: "ssm:hooks/agency-pay/0"},
+	{name: "2-reference-upwards", from: "ssm:hooks/agency-pay/1", to: "ssm:hooks/../agency-pay/1"},
+	{name: "2-key-to-an-ip-address", from: "    store: false", to: "    store: false\n    base_url: https://169.254.169.254/v1"},
+	{name: "2-key-to-the-machine-itself", from: "    store: false", to: "    store: false\n    base_url: https://localhost:11434/v1"},
 	{name: "2-more-than-three", from: "[ssm:hooks/agency-pay/1]", to: "[ssm:hooks/a/1, ssm:hooks/a/2, ssm:hooks/a/3, ssm:hooks/a/4]"},
 
 	{name: "3-applied-version-with-other-content", from: "Be short.", to: "Be brief."},

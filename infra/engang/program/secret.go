@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"engang/infra/engang/client"
+	"engang/infra/engang/references"
 	"engang/infra/engang/text"
 	"engang/shared/control"
 	"engang/shared/parameters"
@@ -30,15 +29,25 @@ type secretActs struct {
 	early    bool
 }
 
+// givesSecret says how a secret gets into a command: never as an argument, which ends in the history of
+// the shell and in the list of processes.
+const givesSecret = "The secret is never an argument. On a terminal it is asked for, and what is typed or pasted is not shown; else it is read from standard input, " +
+	"from a file (< FILE) or a pipe, without the line end behind it."
+
 func (p *program) secretCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
 		Short: "Put secrets into the parameter store, replace them and take them away",
-		Long: "A secret is read from standard input, checked as its sender's secrets are, and never shown. It is written under your own rights:\n" +
+		Long: givesSecret + "\nIt is checked as its sender's secrets are, and never shown. It is written under your own rights:\n" +
 			"on a stack those of your AWS identity. NAME is a reference without ssm: (hooks/woo-shop/1), or an endpoint.",
 		Example: "  engang secret set hooks/woo-shop/1 --provider woocommerce < secret.txt",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 { // it is not repeated: it may be a secret
+				return usage("unknown command of secret: there are set, rotate and retire. A secret is no argument: it is asked for, or read from standard input")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(p.secretSetCommand(), p.secretRotateCommand(), p.secretRetireCommand())
 	return cmd
@@ -49,23 +58,19 @@ func (p *program) secretSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Put a secret where none stands yet",
-		Long: "The secret of an endpoint is checked by its provider: that of the live configuration, or --provider before the endpoint is applied.\n" +
-			"Where another secret stands, it is left there, since what its sender has signed would be refused: rotate keeps both valid. --replace puts the new one in its place.",
-		Example: "  engang secret set hooks/woo-shop/1 --provider woocommerce < secret.txt\n  engang secret set woo-shop --replace < secret.txt\n  engang secret set models/openai < key.txt",
-		Args:    oneName,
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.setSecret(cmd.Context(), args[0], s) },
+		Long: givesSecret + "\n\n" +
+			"The secret of an endpoint is checked by its provider: that of the live configuration, or --provider before the endpoint is applied.\n" +
+			"Where another secret stands, it is left there, since what its sender has signed would be refused: rotate keeps both valid. --replace puts the new one in its place; " +
+			"so it is done with the key of a model, of which one at a time is in use.",
+		Example: "  engang secret set hooks/woo-shop/1 --provider woocommerce < secret.txt\n  engang secret set woo-shop --replace < secret.txt\n" +
+			"  engang secret set models/openai < key.txt\n  engang secret set models/openai --replace < key.txt",
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.setSecret(cmd.Context(), args[0], s) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.provider, "provider", "", "whose secret it is, for an endpoint that is not applied yet")
 	f.BoolVar(&s.replace, "replace", false, "in place of another secret, which is no longer taken then")
 	return cmd
-}
-
-func oneName(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usage("say one NAME: a reference without ssm: (hooks/woo-shop/1), or an endpoint")
-	}
-	return nil
 }
 
 // A desk is what the acts on secrets work with.
@@ -103,38 +108,9 @@ func (d *desk) endpoint(ctx context.Context, name string) (*control.Endpoint, er
 		return nil, nil
 	}
 	if err != nil {
-		return nil, d.p.explain(fmt.Errorf("endpoint %s: %w", name, err))
+		return nil, d.p.explain(fmt.Errorf("look up the endpoint: %w", err)) // not by its name, which may be a secret in the wrong place
 	}
 	return &doc, nil
-}
-
-var endpointShape = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-
-// find reads a NAME. For an endpoint the path is that of its first secret. What is neither is not
-// repeated: it may be a secret in the wrong place.
-func (d *desk) find(ctx context.Context, name string) (slot, error) {
-	name = strings.TrimPrefix(name, "ssm:")
-	if path, err := secrets.Ref("ssm:" + name).Path(); err == nil {
-		if !strings.HasPrefix(path, "hooks/") {
-			return slot{path: path}, nil
-		}
-		e, err := d.endpoint(ctx, folder(path))
-		return slot{path, e}, err
-	}
-	if !endpointShape.MatchString(name) {
-		return slot{}, usage("NAME is neither a reference without ssm: (hooks/woo-shop/1, models/openai) nor an endpoint")
-	}
-	e, err := d.endpoint(ctx, name)
-	switch {
-	case err != nil:
-		return slot{}, err
-	case e == nil:
-		return slot{}, &failure{exitNotFound, fmt.Errorf("no endpoint %s is applied; before it is, name the secret: hooks/%s/1", name, name)}
-	case len(e.Secrets) == 0:
-		return slot{}, &failure{exitState, fmt.Errorf("endpoint %s names no secret", name)}
-	}
-	path, err := secrets.Ref(e.Secrets[0]).Path()
-	return slot{path, e}, err
 }
 
 // live tells whether the endpoint as it is applied names the slot.
@@ -143,11 +119,7 @@ func (s slot) live() bool {
 }
 
 func (p *program) setSecret(ctx context.Context, name string, s secretActs) error {
-	d, err := p.openDesk(ctx)
-	if err != nil {
-		return err
-	}
-	at, err := d.find(ctx, name)
+	d, at, err := p.openSlot(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -167,22 +139,39 @@ func (p *program) setSecret(ctx context.Context, name string, s secretActs) erro
 	}
 	doc := secretDoc{Kind: "secret", Act: "set", Name: at.path, Live: at.live(), Next: []string{}}
 	doc.describe(at, scheme)
-	switch standing, err := d.standing(ctx, at.path); {
+	standing, err := d.standing(ctx, at.path)
+	switch {
 	case err != nil:
 		return err
 	case same(standing, value):
 		return p.tellSecret(doc)
 	case !standing.IsEmpty() && !s.replace:
-		return &failure{exitState, fmt.Errorf("another secret stands in %s: %s keeps both valid, --replace puts the new one in its place", at.path, p.suggest("secret rotate"))}
+		return p.another(at, s.provider)
 	}
 	if err := d.put(ctx, at.path, value, s.replace); err != nil {
 		return err
 	}
 	doc.Changed = true
-	if strings.HasPrefix(at.path, "hooks/") && !doc.Live {
+	switch {
+	case scheme == nil && !standing.IsEmpty():
+		doc.Next = append(doc.Next, "take the former key back where it was issued")
+	case scheme != nil && !doc.Live:
 		doc.Next = append(doc.Next, fmt.Sprintf("name ssm:%s in the secrets of the endpoint, and apply: until then it is not used", at.path))
 	}
 	return p.tellSecret(doc)
+}
+
+// another refuses to put a secret where another one stands, and says what puts it there.
+func (p *program) another(at slot, provider string) error {
+	set := "secret set " + at.path
+	if at.endpoint == nil && provider != "" {
+		set += " --provider " + provider
+	}
+	text := fmt.Sprintf("another secret stands in %s: %s puts the new one in its place, and the former one is no longer taken", at.path, p.suggest(set+" --replace"))
+	if at.live() {
+		text += "; " + p.suggest("secret rotate "+at.path) + " keeps both valid"
+	}
+	return &failure{exitState, errors.New(text)}
 }
 
 // scheme is the provider that a secret of the slot is checked by; nil for what is no secret of an endpoint.
@@ -195,7 +184,7 @@ func (s slot) scheme(provider string) (*webhook.Scheme, error) {
 	}
 	if s.endpoint != nil {
 		if provider != "" && provider != s.endpoint.Provider {
-			return nil, usage("endpoint %s is of provider %s, not %s", s.endpoint.Name, s.endpoint.Provider, provider)
+			return nil, usage("endpoint %s is of provider %s, not of the one given with --provider", s.endpoint.Name, s.endpoint.Provider)
 		}
 		provider = s.endpoint.Provider
 	}
@@ -204,7 +193,7 @@ func (s slot) scheme(provider string) (*webhook.Scheme, error) {
 	}
 	scheme, ok := webhook.Lookup(provider)
 	if !ok {
-		return nil, usage("provider %s is not known: there are %s", provider, strings.Join(webhook.Names(), ", "))
+		return nil, usage("the provider given (%s) is not known: there are %s", lengthOf(provider), strings.Join(webhook.Names(), ", "))
 	}
 	return &scheme, nil
 }
@@ -244,15 +233,10 @@ func (d *desk) check(ctx context.Context, at slot, scheme *webhook.Scheme, value
 
 // plainSecret checks what no provider's row knows: keys of models and targets.
 func plainSecret(value secrets.Value) error {
-	text := string(value.Reveal())
-	switch {
-	case strings.TrimSpace(text) == "":
-		return usage("the secret is empty")
-	case strings.TrimSpace(text) != text:
-		return usage("the secret has white space at an end")
-	case strings.ContainsFunc(text, unicode.IsControl):
-		return usage("the secret has a line end or another control character in it")
-	case len(text) < 8:
+	if reason := references.NoKey(value); reason != "" {
+		return usage("the secret is no key: %s", reason)
+	}
+	if len(value.Reveal()) < 8 {
 		return usage("the secret has fewer than 8 characters")
 	}
 	return nil
@@ -334,7 +318,7 @@ func (d secretDoc) headline() string {
 }
 
 func (p *program) tellSecret(d secretDoc) error {
-	if d.Changed && d.Live && p.deployed != nil {
+	if d.Changed && (d.Live || d.Provider == "" && d.Act == "set") && p.deployed != nil {
 		d.Next = append([]string{"within five minutes every function knows; until then some go by what they knew"}, d.Next...)
 	}
 	if p.json {

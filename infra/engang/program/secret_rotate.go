@@ -23,7 +23,7 @@ func (p *program) secretRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate NAME",
 		Short: "Put a new secret beside the present one, and keep both valid",
-		Long: "The new secret goes into the next free slot: one that the endpoint names already and that is empty, else the lowest number that is free.\n" +
+		Long: givesSecret + "\n\nThe new secret goes into the next free slot: one that the endpoint names already and that is empty, else the lowest number that is free.\n" +
 			"The endpoint takes every secret whose slot its configuration names, so a slot that is not named yet must be added to its secrets, the newest first, and applied; rotate says so.\n" +
 			"Until when the former one is to be kept is written beside the secrets; retire refuses before.",
 		Example: "  engang secret rotate woo-shop < new-secret.txt\n  engang secret rotate hooks/woo-shop/1 --overlap 72h < new-secret.txt",
@@ -116,8 +116,7 @@ func (p *program) rotateSecret(ctx context.Context, name string, s secretActs) e
 	}
 	doc.KeepUntil = &r.Until
 	if !doc.Live {
-		order := append([]string{"ssm:" + r.New}, at.endpoint.Secrets...)
-		doc.Next = append(doc.Next, fmt.Sprintf("name the slot in the configuration, and apply: until then it is not used. Endpoint %s: secrets: [%s]", at.endpoint.Name, strings.Join(order, ", ")))
+		doc.Next = append(doc.Next, "name the slot in the configuration; until that is applied it is not used. "+at.naming(r.New), p.suggest("apply FILE"))
 	}
 	doc.Next = append(doc.Next, "give the new secret to the sender", p.suggest("secret retire "+at.endpoint.Name))
 	return p.tellSecret(doc)
@@ -125,15 +124,17 @@ func (p *program) rotateSecret(ctx context.Context, name string, s secretActs) e
 
 // hookSlot finds a NAME that must be of an endpoint.
 func (p *program) hookSlot(ctx context.Context, name string) (*desk, slot, error) {
-	d, err := p.openDesk(ctx)
-	if err != nil {
-		return nil, slot{}, err
-	}
-	at, err := d.find(ctx, name)
+	d, at, err := p.openSlot(ctx, name)
 	if err == nil && !strings.HasPrefix(at.path, "hooks/") {
-		err = usage("only the secrets of endpoints rotate: of others one at a time is valid, so that set --replace does it")
+		err = usage("only the secrets of endpoints are rotated and retired: of others one at a time is in use, and %s puts a new one in its place", p.suggest("secret set "+at.path+" --replace"))
 	}
 	return d, at, err
+}
+
+// naming is how the configuration names a slot before those that it names already.
+func (s slot) naming(path string) string {
+	order := append([]string{"ssm:" + path}, s.endpoint.Secrets...)
+	return fmt.Sprintf("Endpoint %s: secrets: [%s]", s.endpoint.Name, strings.Join(order, ", "))
 }
 
 // maxSecrets is how many an endpoint may have in use: more would be forgotten there.
@@ -272,10 +273,15 @@ func (d *desk) mayRetire(at slot, r rotation, early bool) error {
 	case !at.live():
 		return nil
 	}
-	if others := slices.DeleteFunc(d.inUse(at), func(path string) bool { return path == at.path }); len(others) == 0 {
+	others := slices.DeleteFunc(d.inUse(at), func(path string) bool { return path == at.path })
+	unnamed := at.path == r.Former && !d.held[r.New].IsEmpty() && !slices.Contains(at.named(), r.New)
+	switch {
+	case unnamed && (len(others) == 0 || !early):
+		return &failure{exitState, fmt.Errorf("the new secret, in %s, is not in use yet: what is signed with it is refused. First name its slot in the configuration (%s) and apply that (%s); then give this command again",
+			r.New, at.naming(r.New), d.p.suggest("apply FILE"))}
+	case len(others) == 0:
 		return &failure{exitState, fmt.Errorf("%s is the only secret that endpoint %s has: every delivery would be answered with 503", at.path, at.endpoint.Name)}
-	}
-	if at.path == r.Former && d.p.Now().Before(r.Until) && !early {
+	case at.path == r.Former && d.p.Now().Before(r.Until) && !early:
 		return &failure{exitState, fmt.Errorf("%s is to be kept until %s; --early removes it now", at.path, d.p.clock().Second(&r.Until))}
 	}
 	return nil

@@ -85,6 +85,7 @@ func TestARotationFromBeginningToEnd(t *testing.T) {
 			{"rotate-again", one, secondSecret, []string{"rotate", "hooks/woo-shop/1", "--overlap", "1h"}, 0, []string{firstSecret, secondSecret}, true},
 			{"rotate once more to another", one, "third-Hb3nY6pJ1sGc5Fu0", []string{"rotate", "woo-shop"}, 4, []string{firstSecret, secondSecret}, false},
 			{"retire before the new one is named", one, "", []string{"retire", "woo-shop", "--early"}, 4, []string{firstSecret, secondSecret}, false},
+			{"retire-unnamed", one, "", []string{"retire", "woo-shop"}, 4, []string{firstSecret, secondSecret}, true},
 			{"retire in the overlap", both, "", []string{"retire", "woo-shop"}, 4, []string{firstSecret, secondSecret}, false},
 			{"retire", both, "", []string{"retire", "woo-shop", "--early"}, 0, []string{"", secondSecret}, true},
 			{"retire-again", both, "", []string{"retire", "hooks/woo-shop/1"}, 0, []string{"", secondSecret}, true},
@@ -110,8 +111,10 @@ func TestARotationFromBeginningToEnd(t *testing.T) {
 			if text := stdout + stderr; strings.Contains(text, firstSecret) || strings.Contains(text, secondSecret) {
 				t.Errorf("%s: a secret is shown", c.name)
 			}
-			if c.golden {
+			if c.golden && c.code == 0 {
 				golden(t, "secret-"+c.name+suffix, stdout)
+			} else if c.golden && suffix == "" {
+				golden(t, "secret-"+c.name, stderr)
 			}
 		}
 	}
@@ -163,6 +166,8 @@ func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
 		{"a file in its place", strings.Repeat("x1", 3000), []string{"set", "hooks/woo-live/1"}, 2, "no secret"},
 		{"a consumer secret of the REST interface", "cs_" + firstSecret, []string{"set", "woo-live"}, 2, "consumer secret"},
 		{"that of Standard Webhooks for Stripe", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS+/f4=", []string{"set", "pay"}, 2, "Standard Webhooks"},
+		{"a sentence of a template", "YOUR_WEBHOOK_SECRET_GOES_HERE", []string{"set", "hooks/woo-live/1"}, 2, "filled in"},
+		{"a secret that is no text", firstSecret + "\xff", []string{"set", "hooks/woo-live/1"}, 2, "UTF-8"},
 		{"that of the other environment", "local-woo-secret", []string{"set", "woo-live"}, 2, "test and production share none"},
 		{"that of another slot", "local-woo-secret", []string{"set", "hooks/woo-shop/2"}, 4, "hooks/woo-shop/1 already"},
 		{"what everybody knows, in production", public, []string{"set", "help"}, 2, "published"},
@@ -170,16 +175,30 @@ func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
 		{"a key of a model with a line end too many", "sk-" + firstSecret + "\n\n", []string{"set", "models/openai"}, 2, "white space"},
 		{"a key of a model with a line end inside", "sk-\n" + firstSecret, []string{"set", "models/openai"}, 2, "line end"},
 		{"no key of a model", "\n", []string{"set", "models/openai"}, 2, "empty"},
-		{"half a key of a model", "sk-1", []string{"set", "models/openai"}, 2, "fewer than 8"},
+		{"half a key of a model", "sk-123", []string{"set", "models/openai"}, 2, "fewer than 8"},
 		{"a key of a model", "sk-" + firstSecret, []string{"set", "models/openai"}, 0, ""},
-		{"rotation of a model's key", "sk-" + secondSecret, []string{"rotate", "models/openai"}, 2, "only the secrets of endpoints"},
+		{"a key of a model where another stands", "sk-" + firstSecret, []string{"set", "models/held"}, 4, "engang secret set models/held --replace"},
+		{"a key of a model in place of another", "sk-" + firstSecret, []string{"set", "models/held", "--replace"}, 0, ""},
+		{"a secret where another stands that is in use", firstSecret, []string{"set", "hooks/two/2"}, 4, "engang secret rotate hooks/two/2 keeps both"},
+		{"a secret where another stands of nobody", firstSecret, []string{"set", "hooks/left/1", "--provider", "github"}, 4, "engang secret set hooks/left/1 --provider github --replace puts"},
+		{"a placeholder of a model's key", "YOUR_OPENAI_API_KEY", []string{"set", "models/openai"}, 2, "filled in"},
+		{"a masked key of a model", "sk-xxxxxxxxxxxxxxxx", []string{"set", "models/openai"}, 2, "filled in"},
+		{"a key of a model that is no text", "sk-\xff" + firstSecret, []string{"set", "models/openai"}, 2, "UTF-8"},
+		{"a secret of a webhook as the key of a model", "whsec_" + firstSecret, []string{"set", "models/openai"}, 2, "secret of a webhook"},
+		{"rotation of a model's key", "sk-" + secondSecret, []string{"rotate", "models/openai"}, 2, "engang secret set models/openai --replace"},
 		{"removal of a model's key", "", []string{"retire", "models/openai"}, 2, "only the secrets of endpoints"},
 		{"a provider for a model's key", "sk-" + firstSecret, []string{"set", "models/openai", "--provider", "openai"}, 2, "--provider"},
 		{"before the endpoint is applied", firstSecret, []string{"set", "hooks/new/1", "--provider", "woocommerce"}, 0, ""},
 		{"before the endpoint is applied, of nobody", firstSecret, []string{"set", "hooks/new/1"}, 2, "--provider"},
 		{"of an unknown provider", firstSecret, []string{"set", "hooks/new/1", "--provider", "magento"}, 2, "not known"},
 		{"of another provider than applied", firstSecret, []string{"set", "woo-live", "--provider", "stripe"}, 2, "of provider woocommerce"},
-		{"an endpoint that is not applied", firstSecret, []string{"set", "new"}, 3, "hooks/new/1"},
+		{"an endpoint that is not applied", firstSecret, []string{"set", "new"}, 3, "hooks/NAME/1"},
+		{"a reference that leads upwards", firstSecret, []string{"set", "hooks/../x/1", "--provider", "stripe"}, 2, "neither a reference"},
+		{"a reference to a folder above", firstSecret, []string{"set", "hooks/x/..", "--provider", "stripe"}, 2, "neither a reference"},
+		{"slot 0", firstSecret, []string{"set", "hooks/x/0", "--provider", "github"}, 2, "slots count from 1"},
+		{"a slot with a zero in front", firstSecret, []string{"set", "hooks/x/01", "--provider", "github"}, 2, "slots count from 1"},
+		{"no slot", firstSecret, []string{"set", "hooks/x", "--provider", "github"}, 2, "slots count from 1"},
+		{"dots for a name", firstSecret, []string{"set", ".."}, 2, "neither a reference"},
 		{"rotation of what is not applied", firstSecret, []string{"rotate", "hooks/new/1"}, 3, "nothing to rotate"},
 		{"rotation of nothing", firstSecret, []string{"rotate", "help"}, 4, "no secret yet"},
 		{"rotation of one of two webhooks, unsaid which", firstSecret, []string{"rotate", "two"}, 4, "name the one that is replaced, hooks/two/1 or hooks/two/2"},
@@ -195,7 +214,7 @@ func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
 		api := serveCanned(t)
 		api.names(one, live, desk, try, stripe, two, three)
 		stand := map[string]bool{}
-		for _, path := range []string{"hooks/left/1", "hooks/two/1", "hooks/two/2", "hooks/three/1", "hooks/three/2", "hooks/three/3"} {
+		for _, path := range []string{"hooks/left/1", "hooks/two/1", "hooks/two/2", "hooks/three/1", "hooks/three/2", "hooks/three/3", "models/held"} {
 			if err := vault(api.store()).Put(t.Context(), path, secrets.NewValue(path+firstSecret)); err != nil {
 				t.Fatal(err)
 			}

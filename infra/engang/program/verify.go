@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,11 +43,17 @@ func (p *program) verifyCommand() *cobra.Command {
 			"It says yes or no, and never shows a secret or a signature that it has computed. With --provider and --secret-file it needs no engang at all.\n\n" +
 			"The exit code is 0 for a sound delivery and 7 for one with faults.",
 		Example: "  engang verify --endpoint woo-shop --request captured.http\n  engang verify --endpoint woo-shop --request captured.http --body body.json --now 2026-11-29T12:00:00Z --json\n" +
+			"  engang verify --endpoint woo-shop --request captured.http --now 1795953600\n" +
 			"  engang verify --endpoint woo-shop --request browser.har --entry 2\n" +
 			"  engang verify --endpoint woo-shop --body body.json --header \"X-WC-Webhook-Topic: product.updated\" --header \"X-WC-Webhook-Signature: c2lnbmF0dXJl\"\n" +
 			"  engang verify --provider square --public-url https://hooks.example.com/hooks/pay --request captured.http --secret-file secret.txt\n" +
 			"  engang verify --provider paypal --request captured.http --secret-file secret.txt --certificate paypal.pem",
-		Args: noArguments,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 { // it is not repeated: it may be a secret
+				return usage("verify takes no argument: name the capture with --request, and the file with the secret with --secret-file")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.verify(cmd.Context(), v) },
 	}
 	f := cmd.Flags()
@@ -53,7 +62,7 @@ func (p *program) verifyCommand() *cobra.Command {
 	f.StringVar(&v.body, "body", "", "file with the exact bytes of its body")
 	f.StringArrayVar(&v.headers, "header", nil, "a header of the request, as \"Name: value\"; may be repeated")
 	f.IntVar(&v.entry, "entry", 0, "which request of an archive, from 1")
-	f.StringVar(&v.now, "now", "", "when it arrived: RFC 3339, or how long ago (default: what the capture says, else now)")
+	f.StringVar(&v.now, "now", "", "when it arrived: RFC 3339, unix seconds, or how long ago (default: what the capture says, else now)")
 	f.StringArrayVar(&v.secretFiles, "secret-file", nil, "check with the secret in this file, not with those of the endpoint; may be repeated")
 	f.StringVar(&v.provider, "provider", "", "whose delivery it is, in place of an endpoint; with --secret-file")
 	f.StringVar(&v.publicURL, "public-url", "", "with --provider: the address as the sender has it")
@@ -74,8 +83,8 @@ func (p *program) verify(ctx context.Context, v verifying) error {
 		c.Now = req.At
 	}
 	if v.now != "" {
-		if c.Now, err = text.ParseTime(v.now, p.Now()); err != nil {
-			return usage("--now: %w", err)
+		if c.Now, err = arrival(v.now, p.Now()); err != nil {
+			return err
 		}
 	}
 	if c.Secrets, err = secretFiles(v.secretFiles); err != nil {
@@ -102,6 +111,26 @@ func (p *program) verify(ctx context.Context, v verifying) error {
 		err = &failure{exitFound, errors.New("the delivery has " + text.Count(len(report.Found), "fault", "faults"))}
 	}
 	return err
+}
+
+var (
+	unixSeconds = regexp.MustCompile(`^[0-9]{9,10}$`) // of the years 1973 to 2286
+	unixMillis  = regexp.MustCompile(`^[0-9]{12,19}$`)
+)
+
+// arrival reads --now: as lists read their times, or the seconds in which senders write theirs.
+func arrival(given string, now time.Time) (time.Time, error) {
+	switch n, err := strconv.ParseInt(given, 10, 64); {
+	case err == nil && unixSeconds.MatchString(given):
+		return time.Unix(n, 0).UTC(), nil
+	case unixMillis.MatchString(given):
+		return time.Time{}, usage("--now: milliseconds, or finer, where seconds belong: leave out all but the first 10 digits")
+	}
+	at, err := text.ParseTime(given, now)
+	if err != nil {
+		return at, usage("--now: %w; or unix seconds (1795953600)", err)
+	}
+	return at, nil
 }
 
 // check refuses flags that do not go together.
@@ -207,6 +236,9 @@ func secretFiles(names []string) ([]diagnose.Secret, error) {
 	var all []diagnose.Secret
 	for _, name := range names {
 		value, err := secretFile(name)
+		if why, ok := errors.AsType[*fs.PathError](err); ok { // not by its name, which may be a secret in the wrong place
+			return nil, usage("--secret-file: the file named there (%s): %w; a secret is never an argument", lengthOf(name), why.Err)
+		}
 		if err != nil {
 			return nil, err
 		}

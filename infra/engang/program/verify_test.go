@@ -98,6 +98,9 @@ func TestVerifyTellsTheCause(t *testing.T) {
 		{"verify-other-environment", "woo-shop", woo(liveSecret), nil, 7},
 		{"verify-foreign", "woo-shop", woo(foreignSecret), nil, 7}, // another tenant's secret is not tried
 		{"verify-missing-header", "woo-shop", strings.Replace(woo("local-woo-secret"), "X-Wc-Webhook-Signature", "X-Other", 1), []string{"--header", "X-Other: 1"}, 7},
+		{"verify-no-body", "woo-shop", strings.TrimSuffix(woo("local-woo-secret"), wooBody), nil, 7},
+		{"verify-two-topics", "woo-shop", strings.Replace(woo(secondSecret), "\r\n\r\n", "\r\nx-wc-webhook-topic: product.updated\r\n\r\n", 1), nil, 7},
+		{"verify-milliseconds", "pay", strings.Replace(rawHTTP(captured(t, "stripe", "whsec_zzzzzzzzabcdefghijklmnopqrstuv", `{"id":"evt_1","type":"invoice.paid","created":1795953590,"data":{"object":{"object":"invoice","id":"in_1"}}}`), "pay"), "t=1795953600", "t=1795953600000", 1), []string{"--now", "1795953590"}, 7},
 		{"verify-unsigned", "woo-shop", "POST /hooks/woo-shop HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{}", nil, 7},
 	} {
 		for suffix, flags := range map[string][]string{"": nil, "-json": {"--json"}} {
@@ -142,6 +145,7 @@ func TestVerifySaysWhatItNeeds(t *testing.T) {
 	req := captured(t, "woocommerce", "local-woo-secret", `{"id":1}`)
 	write(t, "many.har", archive(req, req, req))
 	write(t, "empty.http", "")
+	write(t, "null.har", `{"log":{"entries":[{"request":null}]}}`)
 	write(t, "elsewhere.sh", "curl https://hooks.example.com/hooks/woo-shop -H 'X-WC-Webhook-Topic: product.updated' --data-binary @body.json")
 	write(t, "secret.txt", "local-woo-secret\n")
 	for _, c := range []struct {
@@ -157,7 +161,12 @@ func TestVerifySaysWhatItNeeds(t *testing.T) {
 		{"an unknown provider", []string{"--request", "captured.http", "--provider", "magento", "--secret-file", "secret.txt"}, 2, "magento"},
 		{"no such file", []string{"--request", "none.http", "--endpoint", "woo-shop"}, 2, "none.http"},
 		{"no such body", []string{"--request", "captured.http", "--body", "none.json", "--endpoint", "woo-shop"}, 2, "none.json"},
-		{"no such secret", []string{"--request", "captured.http", "--provider", "stripe", "--secret-file", "none.txt"}, 2, "none.txt"},
+		{"no such secret", []string{"--request", "captured.http", "--provider", "stripe", "--secret-file", "none.txt"}, 2, "(8 characters): no such file"},
+		{"a folder for a secret", []string{"--request", "captured.http", "--provider", "stripe", "--secret-file", "."}, 2, "(1 character): is a directory"},
+		{"an archive whose request is null", []string{"--request", "null.har", "--endpoint", "woo-shop"}, 2, "request 1: the archive has none there"},
+		{"a time in milliseconds", []string{"--request", "captured.http", "--endpoint", "woo-shop", "--now", "1795953600000"}, 2, "milliseconds, or finer, where seconds belong"},
+		{"a number that is no time", []string{"--request", "captured.http", "--endpoint", "woo-shop", "--now", "12"}, 2, "unix seconds"},
+		{"a time in unix seconds", []string{"--request", "captured.http", "--endpoint", "woo-shop", "--now", "1795953600"}, 0, ""},
 		{"no such certificate", []string{"--request", "captured.http", "--provider", "paypal", "--secret-file", "secret.txt", "--certificate", "none.pem"}, 2, "none.pem"},
 		{"an empty capture", []string{"--request", "empty.http", "--endpoint", "woo-shop"}, 2, "empty"},
 		{"no time", []string{"--request", "captured.http", "--endpoint", "woo-shop", "--now", "noon"}, 2, "--now"},

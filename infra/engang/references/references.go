@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"engang/shared/config"
 	"engang/shared/control"
@@ -113,7 +114,7 @@ func (c *checker) keys() {
 			c.fault(at, "the reference leads to nothing", "set it: engang secret set "+path)
 			continue
 		}
-		if reason := plain(string(value.Reveal())); reason != "" {
+		if reason := NoKey(value); reason != "" {
 			c.fault(at, "what the reference leads to is no key: "+reason, "set it anew: engang secret set "+path+" --replace")
 			continue
 		}
@@ -121,17 +122,22 @@ func (c *checker) keys() {
 	}
 }
 
-// plain is why a text is no key, "" if it may be one.
-func plain(text string) string {
-	switch {
+// NoKey is why a secret is no key of a model or a target, whose form is the provider's business; "" if it may
+// be one.
+func NoKey(value secrets.Value) string {
+	switch text := string(value.Reveal()); {
 	case strings.TrimSpace(text) == "":
 		return "it is empty"
 	case strings.TrimSpace(text) != text:
 		return "it has white space at an end"
+	case !utf8.ValidString(text): // the parameter store keeps text, and would give back other bytes
+		return "it is no text in UTF-8"
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return "it has a line end or another control character in it"
 	case strings.HasPrefix(text, "whsec_"):
 		return "it is the secret of a webhook"
+	case value.IsBlank():
+		return "it stands for a secret that nobody has filled in"
 	}
 	return ""
 }
@@ -175,10 +181,10 @@ func (c *checker) fit(at string, row webhook.Scheme, value secrets.Value) {
 	if e, ok := errors.AsType[*webhook.SecretError](err); ok {
 		f.Reason += ": " + e.Reason
 		if e.Form != "" {
-			f.Remedy += "; it looks like " + e.Form
+			f.Remedy += "; one that is sound looks like " + e.Form
 		}
 		if e.Public {
-			f.Reason = "everybody knows what the reference leads to: it is published"
+			f.Reason, f.Remedy = "everybody knows what the reference leads to: it is published", "let the sender make another one, and set that"
 			if c.set.Scope.Environment != webhook.Production {
 				c.Warnings = append(c.Warnings, f)
 				return

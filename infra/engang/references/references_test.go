@@ -77,6 +77,10 @@ func TestSecretsAreWhatTheyHaveToBe(t *testing.T) {
 		{"the same under two references", "test", func(s store) { s["hooks/pay/2"] = s["hooks/pay/1"] }, "", "", "/endpoints/pay/secrets/1"},
 		{"no key of models", "test", func(s store) { delete(s, "models/openai") }, "/providers/openai/api_key", "leads to nothing", ""},
 		{"a key of models with a line end", "test", func(s store) { s["models/openai"] = "sk-0123\n" }, "/providers/openai/api_key", "white space", ""},
+		{"a placeholder as a key", "test", func(s store) { s["models/openai"] = "YOUR_OPENAI_API_KEY" }, "/providers/openai/api_key", "nobody has filled in", ""},
+		{"a key that is no text", "test", func(s store) { s["models/openai"] = "sk-0123456789\xff" }, "/providers/openai/api_key", "UTF-8", ""},
+		{"a sentence of a template", "test", func(s store) { s["hooks/shop/1"] = "YOUR_WEBHOOK_SECRET_GOES_HERE" }, "/endpoints/shop/secrets/0", "nobody has filled in", ""},
+		{"a secret that is no text", "test", func(s store) { s["hooks/shop/1"] = "a-shop-secret-of-the-\xfftest" }, "/endpoints/shop/secrets/0", "UTF-8", ""},
 		{"a webhook's secret as a key", "test", func(s store) { s["models/openai"] = sound }, "/providers/openai/api_key", "the secret of a webhook", ""},
 	} {
 		s := store{
