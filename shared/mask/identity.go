@@ -10,7 +10,7 @@ import (
 // card tells how many groups of a run are the number of a payment card; zero if none are.
 func card(r *run) int {
 	for n := r.n; n > 0 && r.groups[n-1].upto >= 13; n-- {
-		if n > 1 && (!cardGroups(r, n) || !r.parted(n, space|dash) || r.touches(n)) {
+		if n > 1 && (!cardGroups(r, n) || !r.parted(n, space|dash|dot)) {
 			continue
 		}
 		if luhn(r.digits[:r.groups[n-1].upto]) {
@@ -53,9 +53,6 @@ func nationalID(r *run) int {
 		return end
 	}
 	for n := min(r.n, 5); n > 0; n-- {
-		if n > 1 && r.touches(n) {
-			continue
-		}
 		d := r.digits[:r.groups[n-1].upto]
 		if len(d) == 11 && norwegianGroups(r, n) && norwegian(d) || len(d) == 10 && tenDigits(r, n, d) || len(d) == 12 && twelveDigits(r, n, d) {
 			return r.groups[n-1].end
@@ -103,7 +100,7 @@ func tenDigits(r *run, n int, d []byte) bool {
 	}
 	icelandic := weighed(d, 3, 2, 7, 6, 5, 4, 3, 2, 1) && (d[9] == 0 || d[9] >= 8)
 	danish := weighed(d, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1)
-	dashed := n == 2 && r.groups[1].gap == dash
+	dashed := n == 2 && r.groups[1].gap == dash && !r.touches(n)
 	return icelandic || danish || dashed
 }
 

@@ -237,11 +237,8 @@ func (r *run) uniform(from, n int) bool {
 	return true
 }
 
-// before is the character before a place of the masked text; zero where a placeholder stands, or nothing.
+// before is the character before a place of the masked text; none where a placeholder stands, or nothing.
 func (r *run) before(at int) (rune, int) {
-	if at <= r.after {
-		return 0, at
-	}
 	c, size := utf8.DecodeLastRuneInString(r.s[r.after:at])
 	return c, at - size
 }

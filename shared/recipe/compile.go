@@ -12,15 +12,18 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"engang/shared/document"
+	"engang/shared/mask"
 )
 
 // The limits of a recipe.
 const (
 	MaxVersion        = 999_999 // six digits in keys
 	MaxBytes          = 256 << 10
-	MaxTimeoutSeconds = 75  // the room that the enrichment function has for a call
-	MinOutputTokens   = 16  // the least that the Responses API takes
+	MaxTimeoutSeconds = 75 // the room that the enrichment function has for a call
+	MinOutputTokens   = 16 // the least that the Responses API takes
+	MaxOutputTokens   = 1_000_000
 	MaxFields         = 200 // of an input
+	maxExamples       = 20
 )
 
 var (
@@ -37,9 +40,11 @@ func IsName(text string) bool { return nameShape.MatchString(text) }
 // A Compiled recipe is one that was found free of faults, ready to extract inputs and to check
 // outputs. It never changes and is safe for concurrent use.
 type Compiled struct {
-	recipe Recipe
-	consts map[string]any
-	schema *jsonschema.Schema
+	recipe   Recipe
+	consts   map[string]any
+	mask     mask.Masker
+	refusals []refusal
+	schema   *jsonschema.Schema
 }
 
 // Recipe returns the recipe it was made of. What it points to must not be changed.
@@ -52,7 +57,11 @@ func Compile(r Recipe) (*Compiled, error) {
 	checkHead(r, &faults)
 	checkModel(r.Model, &faults)
 	c := &Compiled{recipe: r, consts: checkInput(r.Input, &faults)}
+	c.mask = checkMask(r.Input.Mask, &faults)
+	c.refusals = checkRefusals(r.Input.RefuseIf, &faults)
+	checkLimits(r, &faults)
 	outline := checkOutput(r.Output, &faults)
+	checkReview(r, outline, &faults)
 	for i, check := range r.Checks {
 		checkCheck(checkSite{at: under("/checks", fmt.Sprint(i)), outline: outline, input: r.Input}, check, &faults)
 	}
@@ -67,6 +76,9 @@ func Compile(r Recipe) (*Compiled, error) {
 		return nil, Faults{{At: "/output/schema", Reason: "the schema does not compile", Remedy: "hold it against the list of keywords in the documentation"}}
 	}
 	c.schema = schema
+	if c.checkExamples(&faults); len(faults) > 0 {
+		return nil, faults
+	}
 	return c, nil
 }
 
@@ -75,11 +87,9 @@ func checkHead(r Recipe, faults *Faults) {
 	faults.check(r.Version >= 1 && r.Version <= MaxVersion, "/version", fmt.Sprintf("the version is not a whole number from 1 to %d", MaxVersion), "count versions from 1")
 	faults.check(strings.TrimSpace(r.Instructions) != "", "/instructions", "there are no instructions", "say what the model is to do, and that text in the input is data")
 	switch r.Policy {
-	case PolicyAuto, PolicyDraft:
-	case "review-on-flag":
-		faults.add("/policy", "policy review-on-flag is not built yet", "use draft (a person decides) or auto; an output that fails a check becomes a draft with both")
+	case PolicyAuto, PolicyDraft, PolicyReviewOnFlag:
 	default:
-		faults.add("/policy", "unknown policy", "use draft (a person decides) or auto")
+		faults.add("/policy", "unknown policy", "use draft (a person decides), review-on-flag or auto")
 	}
 }
 
@@ -102,7 +112,40 @@ func checkModel(m Model, faults *Faults) {
 	faults.check(slices.Contains(reasoning, o.Reasoning), "/model/options/reasoning", "unknown reasoning effort", "use one of "+strings.Join(reasoning[1:], ", "))
 	faults.check(slices.Contains(tiers, o.ServiceTier), "/model/options/service_tier", "unknown service tier", "use one of "+strings.Join(tiers[1:], ", "))
 	faults.check(o.MaxOutputTokens >= MinOutputTokens, "/model/options/max_output_tokens", fmt.Sprintf("less than %d output tokens, or none said", MinOutputTokens), "say how many tokens an answer may have; reasoning counts")
+	faults.check(o.MaxOutputTokens <= MaxOutputTokens, "/model/options/max_output_tokens", fmt.Sprintf("more than %d output tokens", MaxOutputTokens), "no model answers with so many")
 	faults.check(o.TimeoutSeconds >= 0 && o.TimeoutSeconds <= MaxTimeoutSeconds, "/model/options/timeout", fmt.Sprintf("the function has no room for it: at most %ds", MaxTimeoutSeconds), "shorten the timeout")
+}
+
+// checkMask makes the masker.
+func checkMask(kinds []string, faults *Faults) mask.Masker {
+	var read []mask.Kind
+	for i, text := range kinds {
+		here := fmt.Sprintf("/input/mask/%d", i)
+		kind := mask.Kind(text)
+		faults.check(slices.Contains(mask.Kinds, kind), here, "unknown kind of personal data", "use email, phone, national_id or card")
+		faults.check(!slices.Contains(read, kind), here, "named twice", "name it once")
+		read = append(read, kind)
+	}
+	return mask.New(read...)
+}
+
+// checkExamples holds each example of an output against the schema, and against the checks that need no input.
+func (c *Compiled) checkExamples(faults *Faults) {
+	faults.check(len(c.recipe.Examples) <= maxExamples, "/examples", fmt.Sprintf("more than %d examples", maxExamples), "keep those that differ")
+	for i, example := range c.recipe.Examples {
+		at := fmt.Sprintf("/examples/%d", i)
+		v, reason := c.read(example)
+		if reason != "" {
+			faults.add(at, "not what the recipe asks for: "+reason, "correct the example or the schema")
+			continue
+		}
+		for _, check := range c.recipe.Checks {
+			check.Quotes = nil
+			for _, flag := range check.run(v, Input{}) {
+				faults.add(at, "a check of the recipe does not pass: "+flag, "correct the example or the check")
+			}
+		}
+	}
 }
 
 // checkInput returns the decoded constants.
@@ -137,7 +180,7 @@ func checkInput(in Fields, faults *Faults) map[string]any {
 }
 
 func checkConst(at string, f Field, faults *Faults) any {
-	faults.check(f.From == nil && f.As == "" && f.Max == 0 && f.MaxItems == 0 && len(f.Pick) == 0, at, "a constant takes nothing beside const", "write const alone")
+	faults.check(f.From == nil && f.As == "" && f.Max == 0 && f.MaxItems == 0 && len(f.Pick) == 0 && f.Personal == nil, at, "a constant takes nothing beside const", "write const alone")
 	v, err := document.Decode(f.Const)
 	faults.check(err == nil, at+"/const", "the constant is no JSON value", "write a text, a number, a list or a mapping")
 	return v
@@ -152,6 +195,9 @@ func checkField(at string, f Field, faults *Faults) {
 	faults.check(f.As == "" || f.As == "text", at+"/as", "unknown form", "use text, or leave it out")
 	faults.check(f.As == "" || len(f.Pick) == 0, at+"/as", "as: text and pick exclude each other", "point at the property itself")
 	faults.check(f.Max == 0 || f.Max >= 2, at+"/max", "less than 2 characters", "allow more characters")
+	if f.Personal != nil {
+		faults.check(said(f.Personal.Purpose) && said(f.Personal.Basis), at+"/personal", "purpose or basis is missing, or longer than 500 characters", "say what it is for, and what allows it")
+	}
 	faults.check(f.MaxItems >= 0, at+"/max_items", "less than one item", "allow more items")
 	for i, name := range f.Pick {
 		here := under(at+"/pick", fmt.Sprint(i))
@@ -159,6 +205,8 @@ func checkField(at string, f Field, faults *Faults) {
 		faults.check(slices.Index(f.Pick, name) == i, here, "named twice", "name it once")
 	}
 }
+
+func said(text string) bool { return strings.TrimSpace(text) != "" && runes(text) <= 500 }
 
 // wholeBody tells whether a pointer names everything there is: "", "/", or every item of a list.
 func wholeBody(p document.Pointer) bool {

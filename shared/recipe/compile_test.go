@@ -37,6 +37,23 @@ func check(c recipe.Check) func(*recipe.Recipe) {
 	return func(r *recipe.Recipe) { r.Checks = []recipe.Check{c} }
 }
 
+// reviewed gives the recipe a review, and the policy that looks at it.
+func reviewed(review recipe.Review) func(*recipe.Recipe) {
+	return func(r *recipe.Recipe) { r.Policy, r.Review = recipe.PolicyReviewOnFlag, &review }
+}
+
+func refuseIf(pointer, pattern string) func(*recipe.Recipe) {
+	return func(r *recipe.Recipe) { r.Input.RefuseIf = map[string]string{pointer: pattern} }
+}
+
+func examples(outputs ...string) func(*recipe.Recipe) {
+	return func(r *recipe.Recipe) {
+		for _, output := range outputs {
+			r.Examples = append(r.Examples, json.RawMessage(output))
+		}
+	}
+}
+
 var changes = []change{
 	{"a name with an @, which separates name and version", func(r *recipe.Recipe) { r.Name = "card@3" }, "", "the name is"},
 	{"a name with a space", func(r *recipe.Recipe) { r.Name = "product card" }, "", "the name is"},
@@ -49,7 +66,64 @@ var changes = []change{
 	{"no instructions", func(r *recipe.Recipe) { r.Instructions = " \n" }, "/instructions", "no instructions"},
 	{"an unknown policy", func(r *recipe.Recipe) { r.Policy = "yolo" }, "/policy", "unknown policy"},
 	{"no policy", func(r *recipe.Recipe) { r.Policy = "" }, "/policy", "unknown policy"},
-	{"a policy that comes later", func(r *recipe.Recipe) { r.Policy = "review-on-flag" }, "/policy", "not built yet"},
+	{"review-on-flag without a review", func(r *recipe.Recipe) { r.Policy = "review-on-flag" }, "/policy", "without a flag"},
+	{"review-on-flag without a flag", reviewed(recipe.Review{By: []string{"catalogue"}}), "/review/flags", "without a flag"},
+	{"flags that nothing looks at", func(r *recipe.Recipe) { r.Review = &recipe.Review{Flags: map[string]string{"missing": "not_empty"}} }, "/review/flags", "does not look at"},
+	{"a flag of what no output has", reviewed(recipe.Review{Flags: map[string]string{"mising": "not_empty"}}), "/review/flags/mising", "no such property"},
+	{"a flag of an unknown rule", reviewed(recipe.Review{Flags: map[string]string{"missing": "long"}}), "/review/flags/missing", "unknown rule"},
+	{"a flag that is always raised", func(r *recipe.Recipe) {
+		r.Output.Schema, r.Checks = json.RawMessage(property(`{"type": "boolean"}`)), nil
+		r.Policy, r.Review = recipe.PolicyReviewOnFlag, &recipe.Review{Flags: map[string]string{"a": "not_empty"}}
+	}, "/review/flags/a", "never empty"},
+	{"a cost without a sign", reviewed(recipe.Review{Flags: map[string]string{"cost_usd": "0.01"}}), "/review/flags/cost_usd", "no bound"},
+	{"a cost below", reviewed(recipe.Review{Flags: map[string]string{"cost_usd": "< 0.01"}}), "/review/flags/cost_usd", "no bound"},
+	{"a cost that is too exact", reviewed(recipe.Review{Flags: map[string]string{"cost_usd": "> 0.0000001"}}), "/review/flags/cost_usd", "no bound"},
+	{"a cost of nothing", reviewed(recipe.Review{Flags: map[string]string{"cost_usd": "> 0"}}), "/review/flags/cost_usd", "a bound of nothing"},
+	{"a property that is called as the cost is", func(r *recipe.Recipe) {
+		r.Output.Schema, r.Checks = json.RawMessage(strings.ReplaceAll(property(`{"type": "string"}`), `"a"`, `"cost_usd"`)), nil
+		r.Policy, r.Review = recipe.PolicyReviewOnFlag, &recipe.Review{Flags: map[string]string{"cost_usd": "> 0.01"}}
+	}, "/review/flags/cost_usd", "cannot be told"},
+	{"too many flags", func(r *recipe.Recipe) {
+		flags := map[string]string{}
+		for i := range 21 {
+			flags[fmt.Sprint("f", i)] = "empty"
+		}
+		reviewed(recipe.Review{Flags: flags})(r)
+	}, "/review/flags", "more than 20"},
+	{"a person in place of a group", reviewed(recipe.Review{By: []string{"ola@example.com"}}), "/review/by/0", "not the name of a group"},
+	{"a group twice", reviewed(recipe.Review{By: []string{"a", "a"}}), "/review/by/1", "twice"},
+	{"eleven groups", reviewed(recipe.Review{By: strings.Split("a b c d e f g h i j k", " ")}), "/review/by", "more than 10"},
+	{"days below nothing", reviewed(recipe.Review{Days: -1}), "/review/days", "out of range"},
+
+	{"a quiet period of two days", func(r *recipe.Recipe) { r.QuietSeconds = 48 * 3600 }, "/quiet_period", "more than a day"},
+	{"a quiet period below nothing", func(r *recipe.Recipe) { r.QuietSeconds = -1 }, "/quiet_period", "quiet period"},
+	{"sixteen attempts", func(r *recipe.Recipe) { r.Limits.Attempts = 16 }, "/limits/attempts", "out of range"},
+	{"an event below nothing", func(r *recipe.Recipe) { r.Limits.USDPerEvent = -1 }, "/limits/usd_per_event", "below nothing"},
+	{"a day below nothing", func(r *recipe.Recipe) { r.Limits.USDPerDay = -1 }, "/limits/usd_per_day", "below nothing"},
+	{"an event that costs more than a day", func(r *recipe.Recipe) { r.Limits.USDPerEvent, r.Limits.USDPerDay = 2, 1 }, "/limits/usd_per_event", "more than a whole day"},
+	{"calls below nothing", func(r *recipe.Recipe) { r.Limits.PerMinute = -1 }, "/limits/per_minute", "out of range"},
+
+	{"an unknown kind of personal data", func(r *recipe.Recipe) { r.Input.Mask = []string{"email", "name"} }, "/input/mask/1", "unknown kind"},
+	{"a kind named twice", func(r *recipe.Recipe) { r.Input.Mask = []string{"email", "email"} }, "/input/mask/1", "twice"},
+	{"a refusal of the whole body", refuseIf("", "*"), "/input/refuse_if/", "no pointer"},
+	{"a refusal at a slash", refuseIf("/", "*"), "/input/refuse_if/~1", "no pointer"},
+	{"a refusal at no pointer", refuseIf("code", "*"), "/input/refuse_if/code", "no pointer"},
+	{"a refusal of an empty pattern", refuseIf("/code", ""), "/input/refuse_if/~1code", "an empty pattern"},
+	{"a refusal of a long pattern", refuseIf("/code", strings.Repeat("a", 201)), "/input/refuse_if/~1code", "an empty pattern"},
+	{"too many refusals", func(r *recipe.Recipe) {
+		r.Input.RefuseIf = map[string]string{}
+		for i := range 21 {
+			r.Input.RefuseIf[fmt.Sprint("/", i)] = "x"
+		}
+	}, "/input/refuse_if", "more than 20"},
+	{"a person without a purpose", field(recipe.Field{From: at("/a"), Personal: &recipe.Personal{Basis: "contract"}}), "/input/fields/name/personal", "purpose or basis"},
+	{"a person without a basis", field(recipe.Field{From: at("/a"), Personal: &recipe.Personal{Purpose: "a greeting", Basis: " "}}), "/input/fields/name/personal", "purpose or basis"},
+	{"a constant about a person", field(recipe.Field{Const: json.RawMessage("1"), Personal: &recipe.Personal{Purpose: "a", Basis: "b"}}), "/input/fields/name", "constant"},
+
+	{"an example outside the schema", examples(`{"summary": "x"}`), "/examples/0", "required at"},
+	{"an example that is no JSON", examples("", "no"), "/examples/1", "not one JSON value"},
+	{"an example that a check refuses", examples(strings.Replace(goodOutput, `"jumper"`, `"BEST"`, 1)), "/examples/0", "a denied word"},
+	{"too many examples", examples(strings.Split(strings.Repeat(goodOutput+"|", 20)+goodOutput, "|")...), "/examples", "more than 20"},
 	{"a recipe that fits no item", func(r *recipe.Recipe) { r.Instructions = strings.Repeat("a", recipe.MaxBytes) }, "", "bytes, at most"},
 
 	{"another provider", func(r *recipe.Recipe) { r.Model.Provider = "acme" }, "/model/provider", "unknown provider"},
@@ -60,6 +134,7 @@ var changes = []change{
 	{"an unknown reasoning effort", func(r *recipe.Recipe) { r.Model.Options.Reasoning = "hard" }, "/model/options/reasoning", "unknown"},
 	{"an unknown service tier", func(r *recipe.Recipe) { r.Model.Options.ServiceTier = "gold" }, "/model/options/service_tier", "unknown"},
 	{"no room for an answer", func(r *recipe.Recipe) { r.Model.Options.MaxOutputTokens = 15 }, "/model/options/max_output_tokens", "less than 16"},
+	{"more room than any model takes", func(r *recipe.Recipe) { r.Model.Options.MaxOutputTokens = 1_000_001 }, "/model/options/max_output_tokens", "more than"},
 	{"a timeout above the function's room", func(r *recipe.Recipe) { r.Model.Options.TimeoutSeconds = 76 }, "/model/options/timeout", "no room"},
 
 	{"no fields", func(r *recipe.Recipe) { r.Input = recipe.Fields{}; r.Checks = nil }, "/input/fields", "no fields"},
@@ -177,5 +252,28 @@ func TestPromptHoldsTheInputAndNothingElseOfThePayload(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, c.Prompt(in)); diff != "" {
 		t.Errorf("prompt (-want +got):\n%s", diff)
+	}
+}
+
+func TestCompileTakesWhatARecipeMaySay(t *testing.T) {
+	for name, make := range map[string]func(*recipe.Recipe){
+		"a review with flags":                             reviewed(recipe.Review{Flags: map[string]string{"missing": "not_empty", "summary": "empty", "cost_usd": "> 0.01"}, By: []string{"catalogue", "Nettbutikk-Ålesund"}, Days: 14}),
+		"a review without flags, for those of the checks": func(r *recipe.Recipe) { r.Review = &recipe.Review{By: []string{"catalogue"}} },
+		"flags on drafts, for who looks at them": func(r *recipe.Recipe) {
+			reviewed(recipe.Review{Flags: map[string]string{"missing": "not_empty"}})(r)
+			r.Policy = recipe.PolicyDraft
+		},
+		"examples":                         examples(goodOutput, strings.Replace(goodOutput, "Merino  Wool", "not in any input", 1)),
+		"the longest quiet period":         func(r *recipe.Recipe) { r.QuietSeconds = recipe.MaxQuietSeconds },
+		"as many attempts as there can be": func(r *recipe.Recipe) { r.Limits = recipe.Limits{Attempts: recipe.MaxAttempts} },
+		"a person with purpose and basis":  field(recipe.Field{From: at("/a"), Personal: &recipe.Personal{Purpose: "a greeting by name", Basis: "contract"}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := card()
+			make(&r)
+			if _, err := recipe.Compile(r); err != nil {
+				t.Errorf("refused:\n%v", err)
+			}
+		})
 	}
 }

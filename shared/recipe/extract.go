@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"unicode"
 
 	"engang/shared/document"
+	"engang/shared/mask"
 )
 
 // MaxInputBytes is the largest input, as canonical JSON, that is sent to a model.
@@ -19,19 +21,29 @@ const MaxInputBytes = 256 << 10
 // A field that is absent, null or empty (an empty text, list or mapping) is left out, so that these
 // are the same input. Texts lose control characters and characters that show nothing. A pointer with *
 // gives a list. With as: text a text or number becomes plain text ([Field.As]); anything else that a
-// field's form cannot take is left out.
+// field's form cannot take is left out. What the recipe masks is replaced in every text, in the names of
+// properties and in whole numbers that can be nothing else, before a text is cut; constants are ours and stay.
 //
-// It fails with an [InputError] when a required field is left out, when no field at all is found, or
-// when the input is larger than [MaxInputBytes]. The error names fields and pointers, never content.
+// It fails with an [InputError] when the payload is one that the recipe refuses, when a required field is left
+// out, when no field at all is found, or when the input is larger than [MaxInputBytes]. The error names fields
+// and pointers, never content. Time and memory grow with the payload and the number of fields, whatever is in it.
 func (c *Compiled) Extract(doc any) (Input, error) {
+	for _, r := range c.refusals {
+		if r.matches(doc) {
+			return Input{}, &InputError{Reason: "the payload is one that the recipe refuses, by what it has at " + r.at.String()}
+		}
+	}
 	fields := maps.Clone(c.consts)
+	masked := 0
 	for name, f := range c.recipe.Input.Fields {
 		if f.From == nil {
 			continue
 		}
-		if v, ok := f.extract(doc); ok {
+		t := taking{field: f, mask: c.mask}
+		if v, ok := t.extract(doc); ok {
 			fields[name] = v
 		}
+		masked += t.masked
 	}
 	if err := c.missing(fields); err != nil {
 		return Input{}, err
@@ -43,7 +55,7 @@ func (c *Compiled) Extract(doc any) (Input, error) {
 	if len(raw) > MaxInputBytes {
 		return Input{}, &InputError{Reason: fmt.Sprintf("the input has %d bytes, at most %d are sent", len(raw), MaxInputBytes)}
 	}
-	return Input{Fields: fields, JSON: raw, Digest: document.Digest(raw)}, nil
+	return Input{Fields: fields, JSON: raw, Digest: document.Digest(raw), Masked: masked}, nil
 }
 
 func (c *Compiled) missing(fields map[string]any) error {
@@ -62,26 +74,33 @@ func (c *Compiled) missing(fields map[string]any) error {
 	return nil
 }
 
+// A taking takes one field from one payload.
+type taking struct {
+	field  Field
+	mask   mask.Masker
+	masked int
+}
+
 // extract is the field's value in a payload, and whether there is one.
-func (f Field) extract(doc any) (any, bool) {
-	found := f.From.All(doc)
+func (t *taking) extract(doc any) (any, bool) {
+	found := t.field.From.All(doc)
 	if len(found) == 0 {
 		return nil, false
 	}
 	v := found[0]
-	if f.From.Wild() {
+	if t.field.From.Wild() {
 		v = found
 	}
 	list, isList := v.([]any)
 	if !isList {
-		return f.form(v)
+		return t.form(v)
 	}
 	kept := []any{}
 	for _, item := range list {
-		if f.MaxItems > 0 && len(kept) == f.MaxItems {
+		if t.field.MaxItems > 0 && len(kept) == t.field.MaxItems {
 			break
 		}
-		if item, ok := f.form(item); ok {
+		if item, ok := t.form(item); ok {
 			kept = append(kept, item)
 		}
 	}
@@ -89,43 +108,49 @@ func (f Field) extract(doc any) (any, bool) {
 }
 
 // form brings one value, or one item of a list, into the field's form.
-func (f Field) form(v any) (any, bool) {
+func (t *taking) form(v any) (any, bool) {
 	switch {
-	case len(f.Pick) > 0:
+	case len(t.field.Pick) > 0:
 		object, ok := v.(map[string]any)
 		if !ok {
 			return nil, false
 		}
 		picked := map[string]any{}
-		for _, name := range f.Pick {
-			if p, ok := f.clean(object[name]); ok {
+		for _, name := range t.field.Pick {
+			if p, ok := t.clean(object[name]); ok {
 				picked[name] = p
 			}
 		}
 		return picked, len(picked) > 0
-	case f.As == "text":
+	case t.field.As == "text":
 		text, ok := document.Text(v)
 		if !ok {
 			return nil, false
 		}
-		text = cut(plainText(text), f.Max)
+		text = t.text(plainText(text))
 		return text, text != ""
 	}
-	return f.clean(v)
+	return t.clean(v)
 }
 
 // clean cleans every text inside a value, and tells whether anything is left.
-func (f Field) clean(v any) (any, bool) {
+func (t *taking) clean(v any) (any, bool) {
 	switch v := v.(type) {
 	case nil:
 		return nil, false
 	case string:
-		text := cut(visible(v), f.Max)
+		text := t.text(visible(v))
 		return text, strings.TrimSpace(text) != ""
+	case json.Number:
+		if placeholder := t.mask.Number(v.String()); placeholder != "" {
+			t.masked++
+			return placeholder, true
+		}
+		return v, true
 	case []any:
 		all := []any{}
 		for _, item := range v {
-			if item, ok := f.clean(item); ok {
+			if item, ok := t.clean(item); ok {
 				all = append(all, item)
 			}
 		}
@@ -133,13 +158,37 @@ func (f Field) clean(v any) (any, bool) {
 	case map[string]any:
 		all := map[string]any{}
 		for _, name := range slices.Backward(slices.Sorted(maps.Keys(v))) { // in order: of two names that look alike one always wins
-			if item, ok := f.clean(v[name]); ok {
-				all[visible(name)] = item
+			if item, ok := t.clean(v[name]); ok {
+				all[t.masking(visible(name))] = item
 			}
 		}
 		return all, len(all) > 0
 	}
 	return v, true
+}
+
+// masking masks a text and counts.
+func (t *taking) masking(text string) string {
+	text, n := t.mask.Text(text)
+	t.masked += n
+	return text
+}
+
+// text masks a text and then cuts it: what is cut in two could not be found any more. A cut can also make what
+// was no number before one, of the digits that are left; where its placeholder has no room, more is cut off.
+func (t *taking) text(s string) string {
+	s = t.masking(s)
+	for most := t.field.Max; ; most /= 2 {
+		s = cut(s, most)
+		masked, n := t.mask.Text(s)
+		if n == 0 {
+			return s
+		}
+		if most <= 0 || runes(masked) <= t.field.Max {
+			t.masked += n
+			return masked
+		}
+	}
 }
 
 // visible removes what a person would not see: control characters (line ends become \n), marks that
@@ -165,16 +214,23 @@ func visible(s string) string {
 // cut shortens a text to most characters, the mark included: at a white space where there is one in its
 // second half. Zero means no limit.
 func cut(s string, most int) string {
-	if most <= 0 || runes(s) <= most {
+	if most <= 0 || len(s) <= most || runes(s) <= most {
 		return s
 	}
-	all := []rune(s)[:most]
-	end := most - 1 // the mark is a character too
-	for i := end; i > most/2; i-- {
-		if unicode.IsSpace(all[i]) {
+	end, n := 0, 0
+	atSpace := 0
+	for i, r := range s {
+		if n > most/2 && n < most && unicode.IsSpace(r) {
+			atSpace = i
+		}
+		if n == most-1 { // the mark is a character too
 			end = i
 			break
 		}
+		n++
 	}
-	return strings.TrimRightFunc(string(all[:end]), unicode.IsSpace) + "…"
+	if atSpace > 0 {
+		end = atSpace
+	}
+	return strings.TrimRightFunc(s[:end], unicode.IsSpace) + "…"
 }

@@ -86,6 +86,13 @@ type Field struct {
 	MaxItems int               `json:"max_items,omitempty"` // of a list
 	Pick     []string          `json:"pick,omitempty"`      // of an object, or of each object in a list
 	Const    json.RawMessage   `json:"const,omitempty"`     // instead of From
+	Personal *Personal         `json:"personal,omitempty"`  // why it may be about a person
+}
+
+// Personal says why something about a person may go to a model.
+type Personal struct {
+	Purpose string `json:"purpose"` // what it is for: a sentence
+	Basis   string `json:"basis"`   // what allows it: a contract, a consent, ...
 }
 
 // Model says which model is asked, and how.

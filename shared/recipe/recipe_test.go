@@ -23,7 +23,7 @@ const cardSchema = `{
 			"unit": {"type": ["string", "null"], "enum": ["cm", "g", "kg", null]},
 			"source": {"type": "string", "enum": ["name", "description", "attributes"]}}}}}`
 
-// card is the recipe of config.md, cut to what is built.
+// card is the recipe of the documentation with the plainest of its policies.
 func card() recipe.Recipe {
 	return recipe.Recipe{
 		Name: "product-card", Version: 3,
@@ -36,6 +36,8 @@ func card() recipe.Recipe {
 				"language":    {Const: json.RawMessage(`"no"`)},
 			},
 			Required: []string{"name"},
+			RefuseIf: map[string]string{"/code": "woocommerce_rest_*"},
+			Mask:     []string{"email", "phone", "national_id", "card"},
 		},
 		Model: recipe.Model{
 			Provider: "openai", Name: "gpt-5.4-mini-2026-03-17", Mode: "direct",
@@ -48,7 +50,9 @@ func card() recipe.Recipe {
 			{Path: *at("/tags/*"), Length: &[2]int{2, 40}, Unique: "fold", Deny: []string{"best", "cheapest"}},
 			{Path: *at("/attributes/*"), Quotes: &recipe.Quotes{Value: "value", In: "source"}},
 		},
-		Policy: recipe.PolicyAuto,
+		Policy:       recipe.PolicyAuto,
+		QuietSeconds: 30,
+		Limits:       recipe.Limits{Attempts: 5, USDPerEvent: 20_000_000_000, USDPerDay: 5_000_000_000_000, PerMinute: 60},
 	}
 }
 
