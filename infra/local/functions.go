@@ -218,6 +218,7 @@ func (s *System) program(name string, env map[string]string) (func() (lambda.Han
 		}), err
 	case "console":
 		set, err := under(env, console.SettingsFromEnv)
+		set.OpenAge = s.scaled(set.OpenAge)
 		return s.starter(name, cfg, func(cfg aws.Config, log telemetry.Process) any {
 			log.Level = set.Level
 			return console.New(set, cfg, telemetry.NewLogger(s.o.Log, log)).Handle

@@ -61,6 +61,7 @@ type Store interface {
 	Listed(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) (ids []inbox.EventID, next string, err error)
 	Scopes(ctx context.Context) ([]object.Scope, error)
 	Audit(ctx context.Context, e audit.Entry) error
+	Reopening
 }
 
 // Endpoints is the applied configuration.
@@ -68,6 +69,7 @@ type Endpoints interface {
 	Endpoint(ctx context.Context, name string) (config.Endpoint, config.Pointer, error)
 	Common(ctx context.Context, scope object.Scope) (config.Common, error)
 	Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error)
+	Pointer(ctx context.Context, scope object.Scope) (config.Pointer, error)
 }
 
 // Bodies reads the exact bytes of an event's first delivery.
@@ -81,6 +83,9 @@ type Deps struct {
 	Endpoints Endpoints
 	Configs   Configs
 	Bodies    Bodies
+	Work      Work
+	Letters   Letters
+	OpenAge   time.Duration // after which the reconciler sends an event that was opened again
 	Now       func() time.Time
 	NewID     func() string // random, unique: the id of an audit entry
 }

@@ -94,6 +94,16 @@ func everything(t *testing.T, f flow) {
 	f.work(t)
 	f.wait(t, event, "settled")
 
+	f.faults(t, "model:refusal")
+	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_redriven", 1), "msg_redriven", "accepted")
+	f.work(t)
+	f.wait(t, event, "parked")
+	f.api(t, http.MethodGet, "/api/dlq", "")
+	f.api(t, http.MethodPost, "/api/redrive", `{"id":"`+event+`","reason":"another try"}`)
+	f.wait(t, event, "settled")
+	f.api(t, http.MethodPost, "/api/dlq/tidy", `{"native":true,"reason":"it is over"}`)
+	f.api(t, http.MethodPost, "/api/replay", `{"since":"2020-01-01T00:00:00Z","reason":"to be sure"}`)
+
 	f.faults(t, "model:429")
 	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_4", 1), "msg_4", "accepted")
 	f.work(t)

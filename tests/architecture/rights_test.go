@@ -195,7 +195,9 @@ func (w *watch) uses(t *testing.T) []use {
 		"send event":   {action: "sqs:SendMessage", resource: "<WorkQueue.Arn>"},
 		"send notice":  {action: "sqs:SendMessage", resource: "<WorkDeadLetterQueue.Arn>"},
 		"read backlog": {action: "sqs:GetQueueAttributes", resource: "<WorkQueue.Arn>"}, "change visibility": {action: "sqs:ChangeMessageVisibility", resource: "<WorkQueue.Arn>"},
-		"read secrets": {action: "ssm:GetParameters"},
+		"receive letters": {action: "sqs:ReceiveMessage", resource: "<WorkDeadLetterQueue.Arn>"}, "return letters": {action: "sqs:ChangeMessageVisibility", resource: "<WorkDeadLetterQueue.Arn>"},
+		"delete letters": {action: "sqs:DeleteMessage", resource: "<WorkDeadLetterQueue.Arn>"},
+		"read secrets":   {action: "ssm:GetParameters"},
 	}
 	for _, c := range w.others {
 		u, ok := byName[c.Name]

@@ -12,6 +12,11 @@
 //	GET  /api/config        what is live, by version
 //	POST /api/plan          {"set","allow_model_change"}: what applying would change
 //	PUT  /api/config        {"set","allow_model_change","revision"}: applies over that revision, and is recorded
+//	POST /api/redrive       {"id","listed","reason"}: has work done again that was set aside, and is recorded
+//	GET  /api/dlq           ?after: dead letters, with what became of what they tell
+//	POST /api/dlq/tidy      {"native","after","reason"}: deletes letters that nothing waits for, and is recorded
+//	POST /api/replay        {"since","until","endpoint","object","recipe","after","limit","runs","dry_run","reason"}: one page of a
+//	                        replay; what it opens is recorded
 //
 // Each takes tenant and environment where a stack has more than one; a set says them itself. Errors are
 // RFC 9457 documents.
@@ -56,6 +61,7 @@ type desk interface {
 	Config(ctx context.Context, scope object.Scope) (control.Config, error)
 	Plan(ctx context.Context, p control.Proposal) (control.Application, error)
 	Apply(ctx context.Context, p control.Proposal) (control.Application, error)
+	reopening
 }
 
 // A Handler answers the HTTP events of the console function. It is safe for concurrent use.

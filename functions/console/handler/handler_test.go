@@ -223,12 +223,12 @@ func TestPayloadsAreCalls(t *testing.T) {
 }
 
 func TestSettingsReportEveryFault(t *testing.T) {
-	for _, name := range []string{"TABLE_NAME", "BODIES_BUCKET", "VERSION", "LOG_LEVEL"} {
+	for _, name := range []string{"TABLE_NAME", "BODIES_BUCKET", "WORK_QUEUE_URL", "WORK_DEAD_LETTER_QUEUE_URL", "OPEN_AGE_SECONDS", "VERSION", "LOG_LEVEL"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("LOG_LEVEL", "LOUD")
 	_, err := handler.SettingsFromEnv()
-	for _, name := range []string{"TABLE_NAME", "BODIES_BUCKET", "LOG_LEVEL"} {
+	for _, name := range []string{"TABLE_NAME", "BODIES_BUCKET", "WORK_QUEUE_URL", "WORK_DEAD_LETTER_QUEUE_URL", "LOG_LEVEL"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named: %v", name, err)
 		}
@@ -236,8 +236,13 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	t.Setenv("LOG_LEVEL", "WARN")
 	t.Setenv("TABLE_NAME", "t")
 	t.Setenv("BODIES_BUCKET", "b")
+	t.Setenv("WORK_QUEUE_URL", "https://sqs.eu-north-1.amazonaws.com/1/work")
+	t.Setenv("WORK_DEAD_LETTER_QUEUE_URL", "https://sqs.eu-north-1.amazonaws.com/1/letters")
 	got, err := handler.SettingsFromEnv()
-	want := handler.Settings{Table: "t", Bodies: "b", Version: "dev", Level: slog.LevelWarn}
+	want := handler.Settings{
+		Table: "t", Bodies: "b", WorkQueue: "https://sqs.eu-north-1.amazonaws.com/1/work", DeadLetters: "https://sqs.eu-north-1.amazonaws.com/1/letters",
+		OpenAge: 5 * time.Minute, Version: "dev", Level: slog.LevelWarn,
+	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}

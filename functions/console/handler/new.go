@@ -11,25 +11,32 @@ import (
 	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/dynamo"
+	"engang/shared/queue"
 	"engang/shared/settings"
 )
 
 // Settings is all that the function is told by its environment.
 type Settings struct {
-	Table   string
-	Bodies  string // bucket
-	Version string // what was deployed
-	Level   slog.Level
+	Table       string
+	Bodies      string        // bucket
+	WorkQueue   string        // URL
+	DeadLetters string        // URL
+	OpenAge     time.Duration // after which the reconciler sends an event that was opened again
+	Version     string        // what was deployed
+	Level       slog.Level
 }
 
 // SettingsFromEnv reads the settings, and reports all faults at once.
 func SettingsFromEnv() (Settings, error) {
 	r := settings.FromEnv()
 	s := Settings{
-		Table:   r.Text("TABLE_NAME"),
-		Bodies:  r.Text("BODIES_BUCKET"),
-		Version: r.TextOr("VERSION", "dev"),
-		Level:   r.Level("LOG_LEVEL"),
+		Table:       r.Text("TABLE_NAME"),
+		Bodies:      r.Text("BODIES_BUCKET"),
+		WorkQueue:   r.URL("WORK_QUEUE_URL"),
+		DeadLetters: r.URL("WORK_DEAD_LETTER_QUEUE_URL"),
+		OpenAge:     r.Seconds("OPEN_AGE_SECONDS", 300*time.Second), // as the receiver's: slow is not lost
+		Version:     r.TextOr("VERSION", "dev"),
+		Level:       r.Level("LOG_LEVEL"),
 	}
 	return s, r.Err()
 }
@@ -42,6 +49,9 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 		Endpoints: endpoints{config.NewCache(table, 0, time.Now)}, // who has just applied looks at once
 		Configs:   configs{table},
 		Bodies:    bucket{bodies.Open(cfg, s.Bodies)},
+		Work:      work{queue.Open(cfg, s.WorkQueue)},
+		Letters:   letters{queue.Open(cfg, s.DeadLetters)},
+		OpenAge:   s.OpenAge,
 		Now:       time.Now,
 		NewID:     rand.Text,
 	}), s.Version, log)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"engang/shared/audit"
@@ -17,10 +18,13 @@ import (
 	"engang/shared/recipe"
 )
 
+// answers are what something outside says where it was reached and did not do what it was asked for.
+var answers = []error{inbox.ErrNotFound, inbox.ErrStale, operation.ErrNotFound, operation.ErrRefused, config.ErrUnknown, config.ErrChanged}
+
 // reached says that something outside could not be had, unless it answered that there is no such thing, or
 // another one.
 func reached(err error) error {
-	if err == nil || errors.Is(err, inbox.ErrNotFound) || errors.Is(err, config.ErrUnknown) || errors.Is(err, config.ErrChanged) {
+	if err == nil || slices.ContainsFunc(answers, func(known error) bool { return errors.Is(err, known) }) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", problem.ErrUnavailable, err)

@@ -37,6 +37,10 @@ var routes = map[string]map[string]serve{
 	"reveal":     {http.MethodPost: (*Handler).reveal},
 	"config":     {http.MethodGet: (*Handler).config, http.MethodPut: (*Handler).apply},
 	"plan":       {http.MethodPost: (*Handler).plan},
+	"redrive":    {http.MethodPost: (*Handler).redrive},
+	"dlq":        {http.MethodGet: (*Handler).letters},
+	"dlq/tidy":   {http.MethodPost: (*Handler).tidy},
+	"replay":     {http.MethodPost: (*Handler).replay},
 }
 
 func (h *Handler) route(ctx context.Context, c call) (any, error) {
