@@ -143,76 +143,87 @@ func TestARotationEndsAfterItsOverlap(t *testing.T) {
 	}
 }
 
+// secretEndpoints are those of the table below, beside woo-shop.
+var secretEndpoints = []control.Endpoint{
+	{Name: "woo-live", Provider: "woocommerce", Environment: "production", Secrets: []string{"ssm:hooks/woo-live/1"}},
+	{Name: "help", Provider: "zendesk", Environment: "production", Secrets: []string{"ssm:hooks/help/1"}},
+	{Name: "help-test", Provider: "zendesk", Environment: "test", Secrets: []string{"ssm:hooks/help-test/1"}},
+	{Name: "pay", Provider: "stripe", Environment: "test", Secrets: []string{"ssm:hooks/pay/1"}},
+	{Name: "two", Provider: "woocommerce", Environment: "test", Secrets: []string{"ssm:hooks/two/1", "ssm:hooks/two/2", "ssm:hooks/two/3"}},
+	{Name: "three", Provider: "woocommerce", Environment: "test", Secrets: []string{"ssm:hooks/three/1", "ssm:hooks/three/2", "ssm:hooks/three/3"}},
+}
+
+// publicSecret is what everybody knows.
+const publicSecret = "dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ=="
+
+// A givenSecret is given to an act, and refused or not.
+type givenSecret struct {
+	name, secret string
+	args         []string
+	code         int
+	says         string
+}
+
+var givenSecrets = []givenSecret{
+	{"nothing", "", []string{"set", "hooks/woo-live/1"}, 2, "empty"},
+	{"white space", "  \n", []string{"set", "hooks/woo-live/1"}, 2, "empty"},
+	{"white space at an end", firstSecret + " ", []string{"set", "hooks/woo-live/1"}, 2, "white space"},
+	{"two lines", firstSecret + "\n" + firstSecret, []string{"set", "hooks/woo-live/1"}, 2, "line end"},
+	{"a placeholder", "changeme", []string{"set", "hooks/woo-live/1"}, 2, "filled in"},
+	{"too short", "kV3-x", []string{"set", "hooks/woo-live/1"}, 2, "fewer than 16"},
+	{"a file in its place", strings.Repeat("x1", 3000), []string{"set", "hooks/woo-live/1"}, 2, "no secret"},
+	{"a consumer secret of the REST interface", "cs_" + firstSecret, []string{"set", "woo-live"}, 2, "consumer secret"},
+	{"that of Standard Webhooks for Stripe", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS+/f4=", []string{"set", "pay"}, 2, "Standard Webhooks"},
+	{"a sentence of a template", "YOUR_WEBHOOK_SECRET_GOES_HERE", []string{"set", "hooks/woo-live/1"}, 2, "filled in"},
+	{"a secret that is no text", firstSecret + "\xff", []string{"set", "hooks/woo-live/1"}, 2, "UTF-8"},
+	{"that of the other environment", "local-woo-secret", []string{"set", "woo-live"}, 2, "test and production share none"},
+	{"that of another slot", "local-woo-secret", []string{"set", "hooks/woo-shop/2"}, 4, "hooks/woo-shop/1 already"},
+	{"what everybody knows, in production", publicSecret, []string{"set", "help"}, 2, "published"},
+	{"what everybody knows, in test", publicSecret, []string{"set", "help-test"}, 0, "for trying"},
+	{"a key of a model with a line end too many", "sk-" + firstSecret + "\n\n", []string{"set", "models/openai"}, 2, "white space"},
+	{"a key of a model with a line end inside", "sk-\n" + firstSecret, []string{"set", "models/openai"}, 2, "line end"},
+	{"no key of a model", "\n", []string{"set", "models/openai"}, 2, "empty"},
+	{"half a key of a model", "sk-123", []string{"set", "models/openai"}, 2, "fewer than 8"},
+	{"a key of a model", "sk-" + firstSecret, []string{"set", "models/openai"}, 0, ""},
+	{"a key of a model where another stands", "sk-" + firstSecret, []string{"set", "models/held"}, 4, "engang secret set models/held --replace"},
+	{"a key of a model in place of another", "sk-" + firstSecret, []string{"set", "models/held", "--replace"}, 0, ""},
+	{"a secret where another stands that is in use", firstSecret, []string{"set", "hooks/two/2"}, 4, "engang secret rotate hooks/two/2 keeps both"},
+	{"a secret where another stands of nobody", firstSecret, []string{"set", "hooks/left/1", "--provider", "github"}, 4, "engang secret set hooks/left/1 --provider github --replace puts"},
+	{"a placeholder of a model's key", "YOUR_OPENAI_API_KEY", []string{"set", "models/openai"}, 2, "filled in"},
+	{"a masked key of a model", "sk-xxxxxxxxxxxxxxxx", []string{"set", "models/openai"}, 2, "filled in"},
+	{"a key of a model that is no text", "sk-\xff" + firstSecret, []string{"set", "models/openai"}, 2, "UTF-8"},
+	{"a secret of a webhook as the key of a model", "whsec_" + firstSecret, []string{"set", "models/openai"}, 2, "secret of a webhook"},
+	{"rotation of a model's key", "sk-" + secondSecret, []string{"rotate", "models/openai"}, 2, "engang secret set models/openai --replace"},
+	{"removal of a model's key", "", []string{"retire", "models/openai"}, 2, "only the secrets of endpoints"},
+	{"a provider for a model's key", "sk-" + firstSecret, []string{"set", "models/openai", "--provider", "openai"}, 2, "--provider"},
+	{"before the endpoint is applied", firstSecret, []string{"set", "hooks/new/1", "--provider", "woocommerce"}, 0, ""},
+	{"before the endpoint is applied, of nobody", firstSecret, []string{"set", "hooks/new/1"}, 2, "--provider"},
+	{"of an unknown provider", firstSecret, []string{"set", "hooks/new/1", "--provider", "magento"}, 2, "not known"},
+	{"of another provider than applied", firstSecret, []string{"set", "woo-live", "--provider", "stripe"}, 2, "of provider woocommerce"},
+	{"an endpoint that is not applied", firstSecret, []string{"set", "new"}, 3, "hooks/NAME/1"},
+	{"a reference that leads upwards", firstSecret, []string{"set", "hooks/../x/1", "--provider", "stripe"}, 2, "neither a reference"},
+	{"a reference to a folder above", firstSecret, []string{"set", "hooks/x/..", "--provider", "stripe"}, 2, "neither a reference"},
+	{"slot 0", firstSecret, []string{"set", "hooks/x/0", "--provider", "github"}, 2, "slots count from 1"},
+	{"a slot with a zero in front", firstSecret, []string{"set", "hooks/x/01", "--provider", "github"}, 2, "slots count from 1"},
+	{"no slot", firstSecret, []string{"set", "hooks/x", "--provider", "github"}, 2, "slots count from 1"},
+	{"dots for a name", firstSecret, []string{"set", ".."}, 2, "neither a reference"},
+	{"rotation of what is not applied", firstSecret, []string{"rotate", "hooks/new/1"}, 3, "nothing to rotate"},
+	{"rotation of nothing", firstSecret, []string{"rotate", "help"}, 4, "no secret yet"},
+	{"rotation of one of two webhooks, unsaid which", firstSecret, []string{"rotate", "two"}, 4, "name the one that is replaced, hooks/two/1 or hooks/two/2"},
+	{"rotation of a slot that is empty", firstSecret, []string{"rotate", "hooks/two/3"}, 4, "no secret in hooks/two/3"},
+	{"rotation of one of two webhooks", firstSecret, []string{"rotate", "hooks/two/2"}, 0, ""},
+	{"rotation where there are three", firstSecret, []string{"rotate", "hooks/three/2"}, 4, "3 secrets already"},
+	{"an overlap that is negative", firstSecret, []string{"rotate", "help", "--overlap", "-1h"}, 2, "--overlap"},
+	{"removal where nobody knows who uses it", "", []string{"retire", "hooks/left/1"}, 4, "--early"},
+	{"no name", firstSecret, []string{"set"}, 2, "say one NAME"},
+	{"a secret in place of a name", firstSecret, []string{"set", firstSecret + "!"}, 2, "neither a reference"},
+	{"no act", firstSecret, []string{"show"}, 2, "unknown command"},
+}
+
 func TestASecretIsRefusedBeforeItIsUsed(t *testing.T) {
-	live := control.Endpoint{Name: "woo-live", Provider: "woocommerce", Environment: "production", Secrets: []string{"ssm:hooks/woo-live/1"}}
-	desk := control.Endpoint{Name: "help", Provider: "zendesk", Environment: "production", Secrets: []string{"ssm:hooks/help/1"}}
-	try := control.Endpoint{Name: "help-test", Provider: "zendesk", Environment: "test", Secrets: []string{"ssm:hooks/help-test/1"}}
-	stripe := control.Endpoint{Name: "pay", Provider: "stripe", Environment: "test", Secrets: []string{"ssm:hooks/pay/1"}}
-	two := control.Endpoint{Name: "two", Provider: "woocommerce", Environment: "test", Secrets: []string{"ssm:hooks/two/1", "ssm:hooks/two/2", "ssm:hooks/two/3"}}
-	three := control.Endpoint{Name: "three", Provider: "woocommerce", Environment: "test", Secrets: []string{"ssm:hooks/three/1", "ssm:hooks/three/2", "ssm:hooks/three/3"}}
-	const public = "dGhpc19zZWNyZXRfaXNfZm9yX3Rlc3Rpbmdfb25seQ=="
-	for _, c := range []struct {
-		name, secret string
-		args         []string
-		code         int
-		says         string
-	}{
-		{"nothing", "", []string{"set", "hooks/woo-live/1"}, 2, "empty"},
-		{"white space", "  \n", []string{"set", "hooks/woo-live/1"}, 2, "empty"},
-		{"white space at an end", firstSecret + " ", []string{"set", "hooks/woo-live/1"}, 2, "white space"},
-		{"two lines", firstSecret + "\n" + firstSecret, []string{"set", "hooks/woo-live/1"}, 2, "line end"},
-		{"a placeholder", "changeme", []string{"set", "hooks/woo-live/1"}, 2, "filled in"},
-		{"too short", "kV3-x", []string{"set", "hooks/woo-live/1"}, 2, "fewer than 16"},
-		{"a file in its place", strings.Repeat("x1", 3000), []string{"set", "hooks/woo-live/1"}, 2, "no secret"},
-		{"a consumer secret of the REST interface", "cs_" + firstSecret, []string{"set", "woo-live"}, 2, "consumer secret"},
-		{"that of Standard Webhooks for Stripe", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS+/f4=", []string{"set", "pay"}, 2, "Standard Webhooks"},
-		{"a sentence of a template", "YOUR_WEBHOOK_SECRET_GOES_HERE", []string{"set", "hooks/woo-live/1"}, 2, "filled in"},
-		{"a secret that is no text", firstSecret + "\xff", []string{"set", "hooks/woo-live/1"}, 2, "UTF-8"},
-		{"that of the other environment", "local-woo-secret", []string{"set", "woo-live"}, 2, "test and production share none"},
-		{"that of another slot", "local-woo-secret", []string{"set", "hooks/woo-shop/2"}, 4, "hooks/woo-shop/1 already"},
-		{"what everybody knows, in production", public, []string{"set", "help"}, 2, "published"},
-		{"what everybody knows, in test", public, []string{"set", "help-test"}, 0, "for trying"},
-		{"a key of a model with a line end too many", "sk-" + firstSecret + "\n\n", []string{"set", "models/openai"}, 2, "white space"},
-		{"a key of a model with a line end inside", "sk-\n" + firstSecret, []string{"set", "models/openai"}, 2, "line end"},
-		{"no key of a model", "\n", []string{"set", "models/openai"}, 2, "empty"},
-		{"half a key of a model", "sk-123", []string{"set", "models/openai"}, 2, "fewer than 8"},
-		{"a key of a model", "sk-" + firstSecret, []string{"set", "models/openai"}, 0, ""},
-		{"a key of a model where another stands", "sk-" + firstSecret, []string{"set", "models/held"}, 4, "engang secret set models/held --replace"},
-		{"a key of a model in place of another", "sk-" + firstSecret, []string{"set", "models/held", "--replace"}, 0, ""},
-		{"a secret where another stands that is in use", firstSecret, []string{"set", "hooks/two/2"}, 4, "engang secret rotate hooks/two/2 keeps both"},
-		{"a secret where another stands of nobody", firstSecret, []string{"set", "hooks/left/1", "--provider", "github"}, 4, "engang secret set hooks/left/1 --provider github --replace puts"},
-		{"a placeholder of a model's key", "YOUR_OPENAI_API_KEY", []string{"set", "models/openai"}, 2, "filled in"},
-		{"a masked key of a model", "sk-xxxxxxxxxxxxxxxx", []string{"set", "models/openai"}, 2, "filled in"},
-		{"a key of a model that is no text", "sk-\xff" + firstSecret, []string{"set", "models/openai"}, 2, "UTF-8"},
-		{"a secret of a webhook as the key of a model", "whsec_" + firstSecret, []string{"set", "models/openai"}, 2, "secret of a webhook"},
-		{"rotation of a model's key", "sk-" + secondSecret, []string{"rotate", "models/openai"}, 2, "engang secret set models/openai --replace"},
-		{"removal of a model's key", "", []string{"retire", "models/openai"}, 2, "only the secrets of endpoints"},
-		{"a provider for a model's key", "sk-" + firstSecret, []string{"set", "models/openai", "--provider", "openai"}, 2, "--provider"},
-		{"before the endpoint is applied", firstSecret, []string{"set", "hooks/new/1", "--provider", "woocommerce"}, 0, ""},
-		{"before the endpoint is applied, of nobody", firstSecret, []string{"set", "hooks/new/1"}, 2, "--provider"},
-		{"of an unknown provider", firstSecret, []string{"set", "hooks/new/1", "--provider", "magento"}, 2, "not known"},
-		{"of another provider than applied", firstSecret, []string{"set", "woo-live", "--provider", "stripe"}, 2, "of provider woocommerce"},
-		{"an endpoint that is not applied", firstSecret, []string{"set", "new"}, 3, "hooks/NAME/1"},
-		{"a reference that leads upwards", firstSecret, []string{"set", "hooks/../x/1", "--provider", "stripe"}, 2, "neither a reference"},
-		{"a reference to a folder above", firstSecret, []string{"set", "hooks/x/..", "--provider", "stripe"}, 2, "neither a reference"},
-		{"slot 0", firstSecret, []string{"set", "hooks/x/0", "--provider", "github"}, 2, "slots count from 1"},
-		{"a slot with a zero in front", firstSecret, []string{"set", "hooks/x/01", "--provider", "github"}, 2, "slots count from 1"},
-		{"no slot", firstSecret, []string{"set", "hooks/x", "--provider", "github"}, 2, "slots count from 1"},
-		{"dots for a name", firstSecret, []string{"set", ".."}, 2, "neither a reference"},
-		{"rotation of what is not applied", firstSecret, []string{"rotate", "hooks/new/1"}, 3, "nothing to rotate"},
-		{"rotation of nothing", firstSecret, []string{"rotate", "help"}, 4, "no secret yet"},
-		{"rotation of one of two webhooks, unsaid which", firstSecret, []string{"rotate", "two"}, 4, "name the one that is replaced, hooks/two/1 or hooks/two/2"},
-		{"rotation of a slot that is empty", firstSecret, []string{"rotate", "hooks/two/3"}, 4, "no secret in hooks/two/3"},
-		{"rotation of one of two webhooks", firstSecret, []string{"rotate", "hooks/two/2"}, 0, ""},
-		{"rotation where there are three", firstSecret, []string{"rotate", "hooks/three/2"}, 4, "3 secrets already"},
-		{"an overlap that is negative", firstSecret, []string{"rotate", "help", "--overlap", "-1h"}, 2, "--overlap"},
-		{"removal where nobody knows who uses it", "", []string{"retire", "hooks/left/1"}, 4, "--early"},
-		{"no name", firstSecret, []string{"set"}, 2, "say one NAME"},
-		{"a secret in place of a name", firstSecret, []string{"set", firstSecret + "!"}, 2, "neither a reference"},
-		{"no act", firstSecret, []string{"show"}, 2, "unknown command"},
-	} {
+	for _, c := range givenSecrets {
 		api := serveCanned(t)
-		api.names(one, live, desk, try, stripe, two, three)
+		api.names(one, secretEndpoints...)
 		stand := map[string]bool{}
 		for _, path := range []string{"hooks/left/1", "hooks/two/1", "hooks/two/2", "hooks/three/1", "hooks/three/2", "hooks/three/3", "models/held"} {
 			if err := vault(api.store()).Put(t.Context(), path, secrets.NewValue(path+firstSecret)); err != nil {
