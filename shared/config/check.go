@@ -39,6 +39,9 @@ func Check(set Set) Faults {
 	for _, name := range slices.Sorted(maps.Keys(set.Common.Providers)) {
 		c.provider(name, set.Common.Providers[name])
 	}
+	for _, name := range slices.Sorted(maps.Keys(set.Common.Targets)) {
+		c.target(name, set.Common.Targets[name])
+	}
 	seen := map[string]bool{}
 	for _, r := range set.Recipes {
 		c.once(seen, pointer("recipes", r.Name))
@@ -98,6 +101,7 @@ func (c *checker) provider(name string, p Provider) {
 		if _, err := time.Parse(time.DateOnly, p.Prices[model].AsOf); err != nil {
 			c.faults.add(at+pointer("usd_per_million", model), "as_of: no such day", "copy the price and its day from the provider's page")
 		}
+		c.tiers(at+pointer("usd_per_million", model, "tiers"), p.Prices[model])
 	}
 }
 
@@ -114,15 +118,17 @@ func (c *checker) recipe(r recipe.Recipe) {
 	if !recipe.IsName(name) {
 		r.Name = "unnamed" // one fault is enough
 	}
-	_, err := recipe.Compile(r)
+	compiled, err := recipe.Compile(r)
 	if faults, ok := errors.AsType[recipe.Faults](err); ok {
 		for _, fault := range faults {
 			c.faults.add(at+fault.At, fault.Reason, fault.Remedy)
 		}
 	}
 	provider, configured := c.set.Common.Providers[r.Model.Provider]
-	_, priced := provider.Prices[r.Model.Name]
+	price, priced := provider.Prices[r.Model.Name]
 	switch {
+	case configured && priced && err == nil:
+		c.limits(at, compiled, price)
 	case configured && !priced:
 		c.faults.add(at+"/model/name", "the model has no price", "add it to usd_per_million: without a price no cost is known")
 	case !configured:
@@ -147,6 +153,7 @@ func (c *checker) leaks() {
 		c.faults.shape(err != nil || !IsSecret(string(raw)), at, "a secret as a value", "put it into the parameter store and write its reference")
 	}
 	look("/providers", c.set.Common.Providers)
+	look("/targets", c.set.Common.Targets)
 	for _, r := range c.set.Recipes {
 		look(pointer("recipes", r.Name), r)
 	}

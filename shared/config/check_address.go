@@ -35,16 +35,20 @@ func loopback(host string) bool {
 // numeric is a last part of a host's name by which it is read as an IP address, as a whole or in parts.
 var numeric = regexp.MustCompile(`(?i)(^|\.)([0-9]+|0x[0-9a-f]*)$`)
 
-// baseURL holds the address of a provider of models to more: its key goes there, so that only a name that a
-// certificate can prove is taken, in a test too.
+// baseURL is the address of a provider of models.
 func (c *checker) baseURL(at, text string) {
+	c.keyAddress(at, text, "write the provider's own address, or leave it out; engang local has a model of its own, whatever stands here")
+}
+
+// keyAddress holds an address that a key goes to to more: only a name that a certificate can prove is taken, in a
+// test too.
+func (c *checker) keyAddress(at, text, remedy string) (*url.URL, bool) {
 	u, ok := c.url(at, text)
 	if !ok {
-		return
+		return nil, false
 	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	_, err := netip.ParseAddr(host)
-	const remedy = "write the provider's own address, or leave it out; engang local has a model of its own, whatever stands here"
 	switch {
 	case u.Scheme != "https":
 		c.faults.add(at, "an address without encryption: the key would go there", "use https")
@@ -54,5 +58,8 @@ func (c *checker) baseURL(at, text string) {
 		c.faults.add(at, "an address of the machine itself: the key would go there", remedy)
 	case !strings.Contains(strings.Trim(host, "."), "."):
 		c.faults.add(at, "no full name of a host: the key would go to whatever the network calls so", remedy)
+	default:
+		return u, true
 	}
+	return nil, false
 }

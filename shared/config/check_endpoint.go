@@ -41,6 +41,7 @@ func (c *checker) endpoint(e Endpoint) {
 	if known {
 		c.source(at+"/source", e, scheme)
 	}
+	c.watched(at, e)
 	c.faults.shape(len(e.Events) > 0, at+"/events", "no event type", "name those that the sender sends")
 	for _, event := range slices.Sorted(maps.Keys(e.Events)) {
 		here := at + pointer("events", event)

@@ -184,8 +184,8 @@ func (c *comparer) guard(at string, r recipe.Recipe) {
 	if ok && !c.allowModel && (was.Model.Provider != r.Model.Provider || was.Model.Name != r.Model.Name) {
 		c.found.Faults.add(at+"/model/name", "another model than the live version asks: outputs and prices change with it", "look at both, and say --allow-model-change")
 	}
-	if !ok && c.set.Scope.Environment == "production" && r.Policy == recipe.PolicyAuto {
-		c.found.Faults.add(at+"/policy", "auto in the first version of a recipe in production: nobody has looked at its outputs here", "apply it with policy: draft first; a later version may be auto")
+	if !ok && c.set.Scope.Environment == "production" && r.Policy != recipe.PolicyDraft {
+		c.found.Faults.add(at+"/policy", string(r.Policy)+" in the first version of a recipe in production: nobody has looked at its outputs here", "apply it with policy: draft first; a later version may be "+string(r.Policy))
 	}
 }
 

@@ -30,14 +30,14 @@ var personalParts = map[string][]string{
 	"zendesk":      {"/detail/requester", "/detail/email", "/detail/phone"},
 }
 
-// personal refuses fields that are known to be about a person. To allow them, a purpose must be said,
-// which is not built yet.
+// personal refuses fields that are known to be about a person, unless purpose and basis are said beside them.
 func (c *checker) personal() {
 	for _, r := range c.set.Recipes {
 		senders := c.senders(r.Name)
 		for _, name := range slices.Sorted(maps.Keys(r.Input.Fields)) {
-			if slices.ContainsFunc(senders, func(provider string) bool { return isPersonal(provider, r.Input.Fields[name]) }) {
-				c.faults.add(pointer("recipes", r.Name, "input", "fields", name), "the field is known to be about a person", "leave it out: the key personal, which says purpose and basis, is not built yet")
+			field := r.Input.Fields[name]
+			if field.Personal == nil && slices.ContainsFunc(senders, func(provider string) bool { return isPersonal(provider, field) }) {
+				c.faults.add(pointer("recipes", r.Name, "input", "fields", name), "the field is known to be about a person", "leave it out, or write beside it what it is for and what allows it: personal: {purpose: ..., basis: ...}")
 			}
 		}
 	}

@@ -171,6 +171,7 @@ func putVersions(ctx context.Context, to publisher, set Set, seen Pointer) (Poin
 		}
 		v.Version = r.Version
 		next.Recipes[r.Name] = r.Version
+		next.quiet(r)
 		switch err := to.PutVersion(ctx, v); {
 		case errors.Is(err, ErrChanged):
 			faults = append(faults, fmt.Errorf("recipe %s was applied with other content, raise its version: %w", r.Ref(), err))
@@ -191,6 +192,17 @@ func putVersions(ctx context.Context, to publisher, set Set, seen Pointer) (Poin
 	n, err := putNumbered(ctx, to, set.Scope, numbered{KindCommon, CommonName, set.Common, seen.Common})
 	next.Common = n
 	return next, err
+}
+
+// quiet notes a recipe's quiet period: who stores an event reads the pointer, and no recipe.
+func (p *Pointer) quiet(r recipe.Recipe) {
+	if r.QuietSeconds == 0 {
+		return
+	}
+	if p.Quiet == nil {
+		p.Quiet = map[string]int{}
+	}
+	p.Quiet[r.Name] = r.QuietSeconds
 }
 
 // numbered is something whose version is counted by us.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"engang/shared/document"
+	"engang/shared/recipe"
 )
 
 // Above these a configuration is worth a second look.
@@ -34,9 +35,19 @@ func Warnings(set Set, now time.Time) Faults {
 		}
 	}
 	for _, r := range set.Recipes {
+		at := pointer("recipes", r.Name)
 		doc, err := document.Decode(r.Output.Schema)
 		if err == nil {
-			named(pointer("recipes", r.Name, "output", "schema"), doc, &found)
+			named(at+"/output/schema", doc, &found)
+		}
+		if len(r.Input.Mask) == 0 {
+			found.add(at+"/input", "nothing is masked: what people write into free text goes to the model as it is", "add mask: [email, phone, national_id, card], or those of them that may occur")
+		}
+		if r.Policy != recipe.PolicyDraft && r.Limits == (recipe.Limits{}) {
+			found.add(at, "outputs become results by themselves, and no limit stands; in production it is refused", "add limits: {usd_per_event: ..., usd_per_day: ...}")
+		}
+		if compiled, err := recipe.Compile(r); err == nil {
+			narrow(at, compiled, set.Common.Providers[r.Model.Provider].Prices[r.Model.Name], &found)
 		}
 	}
 	return found

@@ -30,6 +30,7 @@ func TestWarningsAreOfWhatIsAllowed(t *testing.T) {
 		{"words in a schema", schema(`["color","New","in stock","XL"]`), now, ""},
 	} {
 		s := set()
+		s.Recipes[0].Input.Mask, s.Recipes[0].Limits.Attempts = []string{"email"}, 5
 		test.change(&s)
 		found := config.Warnings(s, test.now)
 		switch {
