@@ -141,7 +141,7 @@ func TestEventsOfTheGatewayCanBeRead(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"POST /a HTTP/1.1\r\nA: b\r\n\r\n{}", "curl 'http://x' -H 'A: b' --data-binary $'\\u00e9'", `{"log":{"entries":[{"request":{"headers":[],"postData":{"text":"x"}}}]}}`,
-		`{"headers":{"a":"b"},"body":"e30=","isBase64Encoded":true}`, "POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n2\r\n{}\r\n0\r\n\r\n", "curl \"", "curl -X", ":method: GET\na: b", "\xef\xbb\xbf{", "a: b\n c",
+		`{"headers":{"a":"b"},"body":"e30=","isBase64Encoded":true}`, "POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n2\r\n{}\r\n0\r\n\r\n", "curl \"", "curl -X", ":method: GET\na: b", "\xef\xbb\xbf{", "a: b\n c", "a:\n \x00", "a:\n b",
 	} {
 		f.Add([]byte(text))
 	}

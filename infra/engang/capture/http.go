@@ -35,7 +35,11 @@ func parseHTTP(raw []byte) (Request, error) {
 		case n == 0 && m != nil:
 			r.Method, r.Target = m[1], m[2]
 		case n > 0 && strings.TrimLeft(line, " \t") != line && len(r.Headers) > 0: // folded
-			r.Headers[len(r.Headers)-1].Value += " " + strings.TrimSpace(line)
+			if strings.ContainsAny(line, "\r\x00") {
+				return r, fmt.Errorf("line %d is no part of a header: %w", n+1, ErrFormat)
+			}
+			last := &r.Headers[len(r.Headers)-1]
+			last.Value = strings.TrimSpace(last.Value + " " + strings.TrimSpace(line))
 		case !ok || r.add(name, value) != nil:
 			return r, fmt.Errorf("line %d is no header; the formats are raw HTTP, HAR and a curl command: %w", n+1, ErrFormat)
 		}
