@@ -88,6 +88,10 @@ type Deps struct {
 	OpenAge   time.Duration // after which the reconciler sends an event that was opened again
 	Now       func() time.Time
 	NewID     func() string // random, unique: the id of an audit entry
+
+	Eraser   Eraser
+	Shredder Shredder
+	WorkTime time.Duration // by then a worker has come to its end, whatever it read before
 }
 
 // A Control answers operators. It is safe for concurrent use.

@@ -19,3 +19,6 @@ func (s Scheme) Fetched(eventType string, body []byte) (Request, error) {
 	}
 	return Request{Method: http.MethodPost, Header: s.fetched(eventType), Body: body}, nil
 }
+
+// Splits tells whether the sender may put many events in one delivery ([Scheme.Split]).
+func (s Scheme) Splits() bool { return s.split != nil }

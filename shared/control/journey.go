@@ -1,0 +1,131 @@
+package control
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"engang/shared/audit"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/problem"
+)
+
+// reach is how far back an object's events are looked for when nothing of it may be left: further than any
+// event is kept that is settled. An older one that is open or parked is found where work names it.
+const reach = 3 * 366 * 24 * time.Hour
+
+// longest is how long one act may take, page by page.
+const longest = 7 * 24 * time.Hour
+
+// A journey is one act on everything that is held of an object, which takes several calls. It goes with the
+// caller as a cursor, so that it can be gone on with after an interruption.
+type journey struct {
+	ID    string          `json:"id"` // of the one audit entry of the act
+	At    time.Time       `json:"at"` // when it began: what is received later is not meant
+	Stage string          `json:"stage"`
+	Place string          `json:"place,omitempty"` // of the walk through the events
+	Index int             `json:"index,omitempty"`
+	Busy  time.Time       `json:"busy,omitzero"`  // until when something may be under way
+	Wait  []inbox.EventID `json:"wait,omitempty"` // deliveries of many events that are not taken apart yet
+}
+
+// begin starts a journey, or reads where one goes on.
+func (c *Control) begin(after string) (journey, error) {
+	now := c.d.Now().UTC().Truncate(time.Millisecond)
+	if after == "" {
+		return journey{ID: c.d.NewID(), At: now}, nil
+	}
+	var j journey
+	raw, err := base64.RawURLEncoding.DecodeString(after)
+	if err != nil || json.Unmarshal(raw, &j) != nil || j.ID == "" || j.Index < 0 {
+		return journey{}, ErrCursor
+	}
+	if j.At.After(now) || now.Sub(j.At) > longest { // its audit entry would stand where nobody looks
+		return journey{}, ErrCursor
+	}
+	return j, nil
+}
+
+func (j journey) cursor() (string, error) {
+	raw, err := json.Marshal(j)
+	if err != nil {
+		return "", fmt.Errorf("write cursor: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(raw), nil
+}
+
+// A person asks for an act, and says why.
+type person struct{ by, reason string }
+
+// recordJourney records the act once, however many calls it takes: each writes the same entry.
+func (c *Control) recordJourney(ctx context.Context, scope object.Scope, j journey, e audit.Entry) error {
+	common, err := c.d.Endpoints.Common(ctx, scope)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", e.Act, err)
+	}
+	e.Scope, e.At, e.ID = scope, j.At, j.ID
+	if common.ResultDays > 0 {
+		e.ExpiresAt = j.At.AddDate(0, 0, common.ResultDays)
+	}
+	if err := c.d.Store.Audit(ctx, e); err != nil {
+		return fmt.Errorf("record %s: %w", e.Act, err)
+	}
+	return nil
+}
+
+// asked refuses an act that nobody stands for.
+func (p person) asked() error {
+	switch {
+	case strings.TrimSpace(p.by) == "":
+		return problem.ErrIdentity
+	case strings.TrimSpace(p.reason) == "":
+		return ErrReason
+	}
+	return nil
+}
+
+// walkAll goes through all events that may be of an object, from a place on.
+func (c *Control) walkAll(scope object.Scope, j journey) (*walker, error) {
+	return c.walk(scope, Span{Since: j.At.Add(-reach), Until: j.At.Add(time.Minute), After: j.Place, Limit: MaxLimit})
+}
+
+// whole reads an event with what stands beside it; false where it is gone.
+func (c *Control) whole(ctx context.Context, id inbox.EventID) (inbox.Event, Event, bool, error) {
+	e, seen, conflicts, err := c.d.Store.Deliveries(ctx, id)
+	if errors.Is(err, inbox.ErrNotFound) {
+		return inbox.Event{}, Event{}, false, nil
+	}
+	if err != nil {
+		return inbox.Event{}, Event{}, false, err
+	}
+	return e, eventOf(e, seen, conflicts), true, nil
+}
+
+// named are the events that the work names, each once.
+func (all collection) named() []inbox.EventID {
+	var ids []inbox.EventID
+	add := func(id inbox.EventID) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, o := range all.ops {
+		add(o.Event)
+	}
+	for _, r := range all.results {
+		add(r.Event)
+	}
+	return ids
+}
+
+// cancellable tells whether an operation is not at its end.
+func cancellable(o operation.Operation) bool {
+	return o.State == operation.Pending || o.State == operation.Running || o.State == operation.Review
+}
