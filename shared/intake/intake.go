@@ -69,15 +69,19 @@ type Deps struct {
 	Log       *slog.Logger
 	Now       func() time.Time
 	NewID     func() string // random, unique: the write id of a put
+	Listeners Listeners     // nil: nobody watches for silence
 }
 
 // An Intake takes deliveries. It is safe for concurrent use.
-type Intake struct{ Deps }
+type Intake struct {
+	Deps
+	ear ear
+}
 
 // New returns an intake. Limits that are not set are [UsualLimits].
 func New(d Deps) *Intake {
 	d.Limits = d.Limits.orUsual()
-	return &Intake{d}
+	return &Intake{Deps: d}
 }
 
 // A Delivery is one arrival at an endpoint.
@@ -142,6 +146,7 @@ func (in *Intake) take(ctx context.Context, s source, req webhook.Request) (Repl
 	if err := in.verify(ctx, s, s.addressed(req), received); err != nil {
 		return Reply{}, err
 	}
+	defer in.hear(ctx, s, received)()
 	doc, content, err := s.scheme.Document(req)
 	if err != nil {
 		return Reply{}, err

@@ -80,6 +80,9 @@ func (in *Intake) send(ctx context.Context, ev inbox.Event) {
 
 // count never fails the delivery: a duplicate that is not counted is a duplicate all the same.
 func (in *Intake) count(ctx context.Context, ev inbox.Event) {
+	if ev.CaughtUp {
+		return // nobody delivered it
+	}
 	ctx, cancel := context.WithTimeout(ctx, in.Limits.Count)
 	defer cancel()
 	if err := in.Store.CountSeen(ctx, ev.ID, ev.ReceivedAt); err != nil {
