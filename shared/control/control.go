@@ -85,13 +85,12 @@ type Deps struct {
 	Bodies    Bodies
 	Work      Work
 	Letters   Letters
-	OpenAge   time.Duration // after which the reconciler sends an event that was opened again
+	OpenAge   time.Duration // after which the reconciler sends an event that was opened again: longer than a worker may hold one
 	Now       func() time.Time
 	NewID     func() string // random, unique: the id of an audit entry
 
 	Eraser   Eraser
 	Shredder Shredder
-	WorkTime time.Duration // by then a worker has come to its end, whatever it read before
 }
 
 // A Control answers operators. It is safe for concurrent use.

@@ -159,7 +159,7 @@ func (x *eraser) goOn() (err error) {
 }
 
 // busy notes that a worker may be under way that has read what is taken away now.
-func (x *eraser) busy() { x.journey.Busy = x.d.Now().Add(x.d.WorkTime).UTC() }
+func (x *eraser) busy() { x.journey.Busy = x.d.Now().Add(x.d.OpenAge).UTC() }
 
 // second removes what workers left that were under way at the first.
 func (x *eraser) second(ctx context.Context) error {
@@ -248,7 +248,7 @@ func (x *eraser) event(ctx context.Context, id inbox.EventID) error {
 		return err // gone, or emptied already
 	}
 	// Whoever read it may still be at work on it: it is open, or was a moment ago.
-	if e.State == inbox.Received || x.d.Now().Sub(e.EndedAt) < x.d.WorkTime {
+	if e.State == inbox.Received || x.d.Now().Sub(e.EndedAt) < x.d.OpenAge {
 		x.busy()
 	}
 	if err := x.parents(ctx, e); err != nil {

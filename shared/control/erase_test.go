@@ -36,7 +36,7 @@ func newOffice() *office {
 
 func (d *office) control() *control.Control {
 	return control.New(control.Deps{
-		Store: d, Endpoints: d, Bodies: d, Eraser: d, Shredder: d, WorkTime: 5 * time.Minute, Now: func() time.Time { return d.now },
+		Store: d, Endpoints: d, Bodies: d, Eraser: d, Shredder: d, OpenAge: 5 * time.Minute, Now: func() time.Time { return d.now },
 		NewID: func() string { d.ids++; return fmt.Sprint("id-", d.ids) },
 	})
 }

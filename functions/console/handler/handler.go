@@ -17,6 +17,8 @@
 //	POST /api/dlq/tidy      {"native","after","reason"}: deletes letters that nothing waits for, and is recorded
 //	POST /api/replay        {"since","until","endpoint","object","recipe","after","limit","runs","dry_run","reason"}: one page of a
 //	                        replay; what it opens is recorded
+//	POST /api/erase         {"object","reason","dry_run","after"}: one call of an erasure, which is recorded
+//	POST /api/export        {"object","reason","after"}: one page of everything that is held, and is recorded
 //
 // Each takes tenant and environment where a stack has more than one; a set says them itself. Errors are
 // RFC 9457 documents.
@@ -62,6 +64,7 @@ type desk interface {
 	Plan(ctx context.Context, p control.Proposal) (control.Application, error)
 	Apply(ctx context.Context, p control.Proposal) (control.Application, error)
 	reopening
+	protecting
 }
 
 // A Handler answers the HTTP events of the console function. It is safe for concurrent use.

@@ -41,6 +41,8 @@ var routes = map[string]map[string]serve{
 	"dlq":        {http.MethodGet: (*Handler).letters},
 	"dlq/tidy":   {http.MethodPost: (*Handler).tidy},
 	"replay":     {http.MethodPost: (*Handler).replay},
+	"erase":      {http.MethodPost: (*Handler).erase},
+	"export":     {http.MethodPost: (*Handler).export},
 }
 
 func (h *Handler) route(ctx context.Context, c call) (any, error) {
