@@ -91,11 +91,17 @@ func TestALeaseShowsWhatWasBefore(t *testing.T) {
 		log    []operation.Outcome // of what a finish would record
 		first  *operation.Attempt
 		output bool
+		lost   operation.State // where our own lost answer knows less
 	}{
 		{name: "nothing", before: func(*testing.T, dynamotest.DB, *dynamo.Table) {}, log: []operation.Outcome{operation.Usable}},
 		{name: "an ended lease", before: running, state: operation.Running, log: []operation.Outcome{operation.Lost, operation.Usable}, first: &lost},
 		{name: "a recorded attempt", before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) { finished(t, table, 1, (*dynamo.Table).Retry) },
 			state: operation.Pending, log: []operation.Outcome{operation.Transient, operation.Usable}},
+		{name: "a draft that was cancelled, and redriven", before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			held(t, db, table)
+			must(t, table.Cancel(t.Context(), cancellation(100)))
+			must(t, table.Redrive(t.Context(), redriving(operation.Failed)))
+		}, state: operation.Pending, lost: operation.Superseded, output: true, log: []operation.Outcome{operation.Flagged, operation.Usable}},
 		{name: "a draft that was set aside", before: setAside, state: operation.Superseded, output: true, log: []operation.Outcome{operation.Flagged, operation.Usable}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,8 +114,12 @@ func TestALeaseShowsWhatWasBefore(t *testing.T) {
 						if lostAnswer {
 							table = db.Open(&dynamotest.Fault{Target: "W3 ", Applied: true, N: 1})
 						}
-						l := claimed(t, table, asking(1, 9, 300))
-						same(t, "state", tt.state, l.Before.State)
+						l := claimed(t, table, asking(1, 9, 900))
+						want := tt.state
+						if lostAnswer && tt.lost != "" {
+							want = tt.lost
+						}
+						same(t, "state", want, l.Before.State)
 						same(t, "output is there", tt.output, len(l.Before.Output) > 0)
 						same(t, "digest is there", tt.output, l.Before.Digest != "")
 						var log []operation.Outcome
@@ -124,8 +134,8 @@ func TestALeaseShowsWhatWasBefore(t *testing.T) {
 							}
 							same(t, "ended lease", want, l.Log(operation.Attempt{})[0])
 						}
-						want := operation.Lease{Key: work, Attempt: attemptID(1), Token: l.Before.Token + 1, Claims: l.Claims, Begun: later(300), Until: later(300).Add(lease), Before: l.Before}
-						same(t, "lease", want, l)
+						granted := operation.Lease{Key: work, Attempt: attemptID(1), Token: l.Before.Token + 1, Claims: l.Claims, Begun: later(900), Until: later(900).Add(lease), Before: l.Before}
+						same(t, "lease", granted, l)
 						op := operationOf(t, table)
 						same(t, "token and claims", []any{op.Token, op.Claims}, []any{l.Token, l.Claims})
 					})
@@ -135,11 +145,11 @@ func TestALeaseShowsWhatWasBefore(t *testing.T) {
 	}
 }
 
-// setAside leaves a draft that a newer result overtook: the decision is written as review will write it.
+// setAside leaves a draft that a newer result overtook.
 func setAside(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
 	held(t, db, table)
-	force(t, db, "B#shop#test#product:794", "O#product-card@000003#9f2c41d0", "SET #st = :superseded REMOVE #oq, #od", map[string]string{":superseded": "superseded"})
+	must(t, table.SetAside(t.Context(), settingAside(100)))
 }
 
 // A worker whose lease was taken over changes nothing, whatever it writes; and it can tell its own

@@ -75,7 +75,7 @@ func difference(a, b map[string]map[string]types.AttributeValue) string {
 }
 
 func TestWritesKeepTheirContracts(t *testing.T) {
-	for _, c := range slices.Concat(eventContracts(), claimContracts(), finishContracts(), operationContracts(), holdContracts(), spendContracts(), otherContracts()) {
+	for _, c := range slices.Concat(eventContracts(), claimContracts(), finishContracts(), operationContracts(), decisionContracts(), holdContracts(), spendContracts(), otherContracts()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dynamotest.Engine(t, c.run)
@@ -121,11 +121,14 @@ func indexed(t *testing.T, all map[string]map[string]types.AttributeValue) {
 			unique[hash+sort] = name
 		}
 		shard, state := text(it["oq"]), text(it["st"])
+		decided := text(it["dec"]) != "" || state == "failed" && text(it["by"]) != "" // dismissed, cancelled
 		switch isEvent := strings.HasSuffix(name, "/ EVENT"); {
 		case isEvent && (state == "received") != strings.HasPrefix(shard, "open#"):
 			t.Errorf("%s is %s and stands in %q", name, state, shard)
-		case !isEvent && state != "" && (state == "failed" || state == "review") != (shard == "review"):
+		case !isEvent && state != "" && (state == "failed" && !decided || state == "review") != (shard == "review"):
 			t.Errorf("%s is %s and stands in %q", name, state, shard)
+		case decided && shard == "review":
+			t.Errorf("%s was taken off the review list and stands there", name)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func (t *Table) Deliveries(ctx context.Context, id inbox.EventID) (ev inbox.Even
 		case sk == seenSort:
 			seen = inbox.Seen{Count: int(r.number("num")), FirstAt: r.millis("first"), LastAt: r.millis("last")}
 		case strings.HasPrefix(sk, conflictPrefix):
-			conflicts = append(conflicts, inbox.Conflict{Event: id, Digest: strings.TrimPrefix(sk, conflictPrefix), At: r.millis("at"), DeliveryID: r.text("did")})
+			conflicts = append(conflicts, inbox.Conflict{Event: id, Digest: strings.TrimPrefix(sk, conflictPrefix), At: r.millis("at"), DeliveryID: r.text("did"), Dismissed: r.dismissed()})
 		}
 		if r.err != nil {
 			return ev, seen, nil, fmt.Errorf("read deliveries of event %s: %w", id, r.err)

@@ -47,6 +47,13 @@ func parked1(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
 	must(t, table.End(t.Context(), parking(0, 0)))
 }
 
+// dismissed1 leaves event 1 parked, and off the review list.
+func dismissed1(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+	t.Helper()
+	parked1(t, db, table)
+	must(t, table.DismissEvent(t.Context(), eventDismissal(100)))
+}
+
 // parkedUnsent leaves event 1 parked by the reconciler.
 func parkedUnsent(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
@@ -144,6 +151,7 @@ func eventContracts() []contract {
 		},
 		pushSendContract(), parkUnsentContract(), pushDueContract(), replayContract(),
 		reopenContract("W13 reopen alone", parked1), reopenContract("W13 reopen alone, parked by the reconciler", parkedUnsent),
+		reopenContract("W13 reopen alone, dismissed", dismissed1),
 	},
 		endings("W6 settle", "W6 ", inbox.Settled, settling),
 		endings("W6 settle, kept without end", "W6 ", inbox.Settled, func(who, generation int) inbox.Ending {

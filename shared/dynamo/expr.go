@@ -48,20 +48,28 @@ var (
 		moves("", inbox.Push), state(":received", inbox.Received))
 
 	// W12: sent too often without a sign of life. Refused as W11, or not sent that often.
-	parkUnsent = write("W12 park unsent", "SET #st = :parked, #why = :reason, #oq = :review, #od = :when", "#st = :received AND #od = :seen AND #try >= :limit",
+	parkUnsent = write("W12 park unsent", "SET #st = :parked, #why = :reason, #at = :now, #oq = :review, #od = :when REMOVE #cat, #op", "#st = :received AND #od = :seen AND #try >= :limit",
 		moves(":parked", inbox.Park), state(":received", inbox.Received), says(":review", review))
 
 	// W13, W20, the event's half: whatever its state, the operation's half decides. Refused: the event is gone.
-	reopenAny = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", exists,
+	reopenAny = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", exists,
 		moves(":received", inbox.Redrive))
 
 	// W13, the event's half alone, for one parked without an operation. Refused: it is not parked any more.
-	reopen = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :parked",
+	reopen = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", "#st = :parked",
 		moves(":received", inbox.Reopen), state(":parked", inbox.Parked))
 
 	// W14: the event runs again under a raised recipe. Refused: it is open, or has run under it already.
 	replay = write("W14 replay", "SET #st = :received, #rcp = :recipe, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :settled AND #rcp = :former",
 		moves(":received", inbox.Replay), state(":settled", inbox.Settled))
+
+	// W27: nothing is to be done about a parked event. Refused: it does not stand in the review list.
+	dismissEvent = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :parked",
+		moves("", inbox.Dismiss), state(":parked", inbox.Parked), says(":review", review))
+
+	// W27: nothing is to be done about another fact under an event's key. Refused as above.
+	dismissConflict = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review",
+		says(":review", review))
 
 	// W22: the worker postpones the event through the open index. Refused: settled or reopened meanwhile.
 	pushDue = write("W22 push due", "SET #od = :next, #try = :zero", live,
@@ -97,8 +105,9 @@ var (
 	// W10: a newer event waits for it. Refused: [operation.JudgeRaise] says whether it was known already.
 	raise = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank")
 
-	// W13, the operation's half: a new budget. Refused: redriven already, or it failed again since.
-	redrive = write("W13 redrive", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #oq, #od", "#st = :failed AND #ev = :event AND #tok = :seen",
+	// W13, the operation's half: a new budget, and no mark of a dismissal or cancellation. Refused: redriven
+	// already, or it failed again since.
+	redrive = write("W13 redrive", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #oq, #od, #ttl, #by, #at, #note, #dec, #dat, #dnt", "#st = :failed AND #ev = :event AND #tok = :seen",
 		moves(":pending", operation.Reopen), state(":failed", operation.Failed))
 
 	// W15: what a fenced worker's call cost. Refused: recorded already.
@@ -108,9 +117,32 @@ var (
 	hold = write("W16 draft", "SET #st = :review, #out = :output, #dig = :digest, #att = :log, #why = :reason, #oq = :review, #od = :when, #wid = :write REMOVE #own, #exp", mine,
 		moves(":review", operation.Hold), state(":running", operation.Running))
 
+	// W17, the operation's half: what was looked at is committed. Refused, as W18 and W19:
+	// [operation.JudgeDecision] says what was met.
+	approve = write("W17 approve", "SET #st = :completed, #by = :person, #at = :now, #note = :reason, #wid = :write, #ttl = :later REMOVE #oq, #od", "#st = :review AND #dig = :digest AND #rank = :rank",
+		moves(":completed", operation.Approve), state(":review", operation.Review))
+
+	// W18: a person refuses the draft.
+	reject = write("W18 reject", "SET #st = :rejected, #by = :person, #at = :now, #note = :reason, #wid = :write REMOVE #oq, #od", "#st = :review AND #dig = :digest",
+		moves(":rejected", operation.Reject), state(":review", operation.Review))
+
+	// W19: a newer result is there. Refused too when a newer event waits for the draft.
+	setAside = write("W19 set aside", "SET #st = :superseded, #cnt = :zero, #wid = :write, #ttl = :later REMOVE #oq, #od", "#st = :review AND #rank = :rank",
+		moves(":superseded", operation.SetAside), state(":review", operation.Review))
+
 	// W20, the operation's half: a new budget, and the refused output is removed. Refused as W13.
 	renew = write("W20 renew", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #out, #dig, #by, #at, #note", "#st = :rejected AND #ev = :event AND #tok = :seen",
 		moves(":pending", operation.Renew), state(":rejected", operation.Rejected))
+
+	// W27: nothing is to be done about a failure. Refused: it does not stand in the review list.
+	dismiss = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #wid = :write, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :failed",
+		moves("", operation.Dismiss), state(":failed", operation.Failed), says(":review", review))
+
+	// A person stops it; whoever has the lease loses it. It does not stand in the review list. Refused: it is
+	// final, or was claimed since it was seen.
+	cancel = write("cancel", "SET #st = :failed, #cat = :category, #why = :because, #by = :person, #at = :now, #note = :reason, #wid = :write, #ttl = :later REMOVE #own, #exp, #oq, #od", "#tok = :seen AND (#st = :pending OR #st = :running OR #st = :review)",
+		moves(":failed", operation.Cancel), state(":pending", operation.Pending), state(":running", operation.Running), state(":review", operation.Review),
+		says(":category", string(operation.CategoryCancelled)), says(":because", "cancelled by a person"))
 
 	// W24: the provider cannot serve; the claim is not counted.
 	giveBack = write("W24 pause", "SET #st = :pending, #nbf = :now, #att = :log, #wid = :write ADD #cnt :minus REMOVE #own, #exp", mine,

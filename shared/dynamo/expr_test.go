@@ -184,11 +184,10 @@ func TestStatementsKeepToTheLifecycles(t *testing.T) {
 	if born := dynamo.Statements()["putEvent"].Born; born != string(inbox.Lifecycle.Start) {
 		t.Errorf("events are put as %q", born)
 	}
-	later := []string{"approve", "reject", "set aside", "cancel", "dismiss"} // joins with review
 	for _, machine := range machines() {
 		for text, name := range machine.moves {
-			if used[text] == slices.Contains(later, name) {
-				t.Errorf("transition %s: a statement makes it: %t", text, used[text])
+			if !used[text] {
+				t.Errorf("no statement makes the transition %s: %s", name, text)
 			}
 		}
 	}

@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"engang/shared/dynamo"
@@ -133,37 +129,26 @@ func held(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	must(t, table.End(t.Context(), e))
 }
 
-// rejected leaves a draft that a person refused: the decision is written as review will write it.
+// rejected leaves a draft that a person refused.
 func rejected(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
 	held(t, db, table)
-	force(t, db, "B#shop#test#product:794", "O#product-card@000003#9f2c41d0", "SET #st = :rejected, #by = :person, #at = :now, #note = :reason REMOVE #oq, #od",
-		map[string]string{":rejected": "rejected", ":person": "ann", ":reason": "no"})
+	must(t, table.Reject(t.Context(), rejection(100)))
 }
 
-// force changes an item past the package, as a write does that is not built yet.
-func force(t *testing.T, db dynamotest.DB, pk, sk, update string, texts map[string]string) {
+// dismissed leaves a failed operation that a person took off the review list.
+func dismissed(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
-	names := map[string]string{}
-	for _, name := range []string{"st", "by", "at", "note", "oq", "od", "ttl"} {
-		if slices.Contains(placeholdersOf(update), "#"+name) {
-			names["#"+name] = name
-		}
-	}
-	values := map[string]types.AttributeValue{}
-	for placeholder, text := range texts {
-		values[placeholder] = &types.AttributeValueMemberS{Value: text}
-	}
-	if slices.Contains(placeholdersOf(update), ":now") {
-		values[":now"] = &types.AttributeValueMemberN{Value: fmt.Sprint(noon.UnixMilli())}
-	}
-	_, err := db.Client().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName: &db.TableName, UpdateExpression: &update, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	failed(t, db, table)
+	must(t, table.Dismiss(t.Context(), dismissal(100)))
+}
+
+// stopped leaves an operation that a person stopped in the middle of its work, and its event open.
+func stopped(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+	t.Helper()
+	sent(t, db, table)
+	claimed(t, table, asking(100, 1, 0))
+	must(t, table.Cancel(t.Context(), cancellation(100)))
 }
 
 // refusedAs is a refusal that shows the operation in this state.
@@ -195,10 +180,6 @@ func open(ctx context.Context, t *testing.T, table *dynamo.Table, before time.Ti
 		}
 	}
 	return all
-}
-
-func placeholdersOf(expression string) []string {
-	return regexp.MustCompile(`[#:]\w+`).FindAllString(expression, -1)
 }
 
 // A finish is one of the writes that end a lease.

@@ -20,10 +20,18 @@ import (
 //	event      st State, ten and env Scope, end Endpoint, prv Provider, typ Type, obj Object, rcv ReceivedAt, did DeliveryID, sid SenderID,
 //	           wid WriteID, dig Digest, rank Rank, rcp Recipes "a@1,b@2", gen Generation, try Sends, body and len Body (bytes inline, text = key of the bucket),
 //	           how Outcome, op Operations, why Reason, cat Category, at EndedAt, flaw and kind Reason and Category given at the put,
-//	           many Batch
+//	           many Batch, dec dat dnt Dismissed
+//	conflict   at At, did DeliveryID, dec dat dnt Dismissed
+//	seen again num Count, first FirstAt, last LastAt
 //	operation  st State, tok Token, own Owner, beg BegunAt, exp LeaseEnd, cnt Claims, nbf NotBefore, wid WriteID, ev Event, rank Rank,
-//	           out Output, dig Digest, att Attempts as one JSON text, why Reason, cat Category, by at note Decision
+//	           out Output, dig Digest, att Attempts as one JSON text, why Reason, cat Category, by at note Decision, dec dat dnt Dismissed
+//	losing     att the Attempt as JSON text
 //	result     rank Rank, op sort key of the operation, ev Event, out Output, dig Digest, at At
+//	head       rank Rank, ev Event
+//	breaker    st State, til Until, own Owner, why Reason, at At, wid WriteID
+//	pause      til Until, by By, why Reason, at At
+//	day        sum Sum (picodollars, as all money), r_att_… reserved by this attempt, cost of the calls that ended, lim limit of the last reservation
+//	minute     num calls, r_att_… counted for this attempt, lim limit of the last one
 //	all        oq od lq ld index keys, expires_at (TTL, seconds). Other times are milliseconds.
 const expiresAt = "expires_at"
 
@@ -263,14 +271,22 @@ func (r *reader) readEnd(ev *inbox.Event) {
 			ev.Reason = r.text("why")
 		}
 	case inbox.Parked:
-		ev.Reason = r.text("why")
+		ev.Reason, ev.Dismissed = r.text("why"), r.dismissed()
 		queued := r.queued()
 		if queued.IsZero() || queued.Equal(ev.EndedAt) {
 			ev.Category = r.text("cat")
-		} else { // W12, which writes neither time nor category nor operations
+		} else { // W12, which once wrote neither time nor category nor operations
 			ev.EndedAt, ev.Operations = queued, nil
 		}
 	}
+}
+
+// dismissed reads who took an item off the review list.
+func (r *reader) dismissed() *inbox.Dismissed {
+	if r.text("dec") == "" {
+		return nil
+	}
+	return &inbox.Dismissed{By: r.text("dec"), At: r.millis("dat"), Note: r.text("dnt")}
 }
 
 // body reads where the bytes are: inline, or the key of the bucket as a text.
@@ -299,7 +315,10 @@ func readOperation(it item) (operation.Operation, error) {
 	if by := r.text("by"); by != "" {
 		op.Decision = &operation.Decision{By: by, At: r.millis("at"), Note: r.text("note")}
 	}
-	if op.State == operation.Failed && givenUp(op) { // W9, which writes no category
+	if d := r.dismissed(); d != nil {
+		op.Dismissed = &operation.Decision{By: d.By, At: d.At, Note: d.Note}
+	}
+	if op.State == operation.Failed && op.Decision == nil && givenUp(op) { // W9, which writes no category
 		op.Category = operation.CategoryTransient
 	}
 	return op, r.err

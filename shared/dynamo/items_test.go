@@ -26,7 +26,7 @@ import (
 // one of each kind of item, in each state that changes what is stored.
 func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
-	for n := 1; n <= 7; n++ {
+	for n := 1; n <= 9; n++ {
 		ev := arrival(n)
 		ev.Batch = n == 7
 		if n == 2 {
@@ -34,12 +34,14 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 		}
 		must(t, receive(t.Context(), table, ev))
 	}
-	endings := map[int]inbox.Ending{3: settling(0, 0), 4: parking(0, 0), 5: parkingWith(0, 0)}
+	endings := map[int]inbox.Ending{3: settling(0, 0), 4: parking(0, 0), 5: parkingWith(0, 0), 8: parking(0, 0)}
 	for n, e := range endings {
 		e.Event = eventID(n)
 		must(t, table.End(t.Context(), e))
 	}
-	must(t, table.ParkUnsent(t.Context(), dynamo.Unsent{ID: eventID(6), DueKey: eventOf(t, table, 6).DueKey, Reason: "sent too often", At: later(700)}))
+	for _, n := range []int{6, 9} {
+		must(t, table.ParkUnsent(t.Context(), dynamo.Unsent{ID: eventID(n), DueKey: eventOf(t, table, n).DueKey, Reason: "sent too often", At: later(700)}))
+	}
 	must(t, table.RecordConflict(t.Context(), inbox.Conflict{Event: eventID(1), Digest: "d2", At: later(8), DeliveryID: "dlv2"}))
 	must(t, table.CountSeen(t.Context(), eventID(1), later(9)))
 
@@ -51,8 +53,7 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 			must(t, do(table, t.Context(), ending(l, i, operation.Usable)))
 		}
 	}
-	force(t, db, "B#shop#test#product:794", "O#product-card@000003#digest6", "SET #st = :rejected, #by = :person, #at = :now, #note = :reason REMOVE #oq, #od",
-		map[string]string{":rejected": "rejected", ":person": "ann", ":reason": "no"})
+	oneOfEachDecision(t, table)
 	must(t, table.RecordLosing(t.Context(), work, operation.Attempt{ID: "att_9", FencingToken: 2, Outcome: operation.Usable, Called: true, CostUSD: 318_000_000, Tokens: &operation.Tokens{Input: 412, Output: 96}}))
 	_, _, err := table.PutResult(t.Context(), operation.Result{Scope: shop, Object: product, Recipe: card, Rank: ranked(1), Operation: work, Event: eventID(1), Output: []byte(`{"summary":"é"}`), Digest: "dig", At: noon, ExpiresAt: later(99)})
 	must(t, err)
@@ -61,6 +62,39 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	must(t, table.MovePointer(t.Context(), shop, 0, pointer(1), "w-1"))
 	must(t, table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "product-card", Version: 3, JSON: []byte(`{"name":"product-card"}`), Digest: "dig"}))
 	must(t, table.Audit(t.Context(), audit.Entry{Scope: shop, At: noon, ID: "act_1", By: "ann", Act: "redrive", Target: "evt_1", Reason: "asked to"}))
+}
+
+// oneOfEachDecision decides on what waits for a person.
+func oneOfEachDecision(t *testing.T, table *dynamo.Table) {
+	t.Helper()
+	numbered := func(n int) operation.Key {
+		k := work
+		k.Digest = fmt.Sprint("digest", n)
+		return k
+	}
+	r, d := rejection(100), dismissal(101)
+	r.Key, r.Digest, d.Key = numbered(6), "dig6", numbered(7)
+	must(t, table.Reject(t.Context(), r))
+	must(t, table.Dismiss(t.Context(), d))
+	for _, n := range []int{8, 9} {
+		c := cancellation(100 + n)
+		c.Key = numbered(n)
+		must(t, table.Cancel(t.Context(), c))
+	}
+	seen, err := table.Operation(t.Context(), numbered(10))
+	must(t, err)
+	a := approval(100)
+	a.Seen = seen
+	must(t, table.Approve(t.Context(), a))
+	aside := settingAside(103)
+	aside.Key, aside.Rank = numbered(11), ranked(1)
+	must(t, table.SetAside(t.Context(), aside))
+	must(t, table.RecordConflict(t.Context(), inbox.Conflict{Event: eventID(1), Digest: "d3", At: later(9), DeliveryID: "dlv3"}))
+	for n, conflict := range map[int]string{8: "", 9: "", 1: "d3"} {
+		e := eventDismissal(100)
+		e.Event, e.Conflict = eventID(n), conflict
+		must(t, table.DismissEvent(t.Context(), e))
+	}
 }
 
 // oneOfEachHold leaves what holds work, and what limits it.
@@ -84,7 +118,10 @@ func oneOfEachHold(t *testing.T, table *dynamo.Table) {
 
 // operationWays leaves one operation in each state; nil leaves it running.
 func operationWays() []finish {
-	return []finish{nil, (*dynamo.Table).Retry, (*dynamo.Table).Complete, (*dynamo.Table).Hold, (*dynamo.Table).Fail, (*dynamo.Table).Supersede, (*dynamo.Table).Hold}
+	return []finish{
+		nil, (*dynamo.Table).Retry, (*dynamo.Table).Complete, (*dynamo.Table).Hold, (*dynamo.Table).Fail, (*dynamo.Table).Supersede,
+		(*dynamo.Table).Hold, (*dynamo.Table).Fail, nil, (*dynamo.Table).Hold, (*dynamo.Table).Hold, (*dynamo.Table).Hold, // decided on later
+	}
 }
 
 func must(t *testing.T, err error) {

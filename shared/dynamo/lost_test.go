@@ -7,6 +7,7 @@ import (
 
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
+	"engang/shared/inbox"
 	"engang/shared/operation"
 	"engang/shared/pause"
 	"engang/shared/spend"
@@ -54,6 +55,10 @@ func TestAReadWithoutAnAnswerIsAnError(t *testing.T) {
 			return err
 		}},
 		{"scopes", "read config", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Scopes(ctx); return err }},
+		{"reviews", "query review", func(ctx context.Context, table *dynamo.Table) error {
+			_, _, err := table.Reviews(ctx, "", 9)
+			return err
+		}},
 		{"head", "read head", func(ctx context.Context, table *dynamo.Table) error {
 			_, _, err := table.Head(ctx, shop, product, "product-card")
 			return err
@@ -95,6 +100,8 @@ func TestARefusalThatCannotBeReadIsNoDecision(t *testing.T) {
 	ev := arrival(1)
 	_, receive := noReads.Receive(t.Context(), ev)
 	_, claim := noReads.Claim(t.Context(), asking(1, 1, 0))
+	another := dismissal(1)
+	another.Key.Digest = "none"
 	must(t, plain.OpenBreaker(t.Context(), opening(100)))
 	whole := reservation(100)
 	whole.Worst = whole.Limit
@@ -104,10 +111,12 @@ func TestARefusalThatCannotBeReadIsNoDecision(t *testing.T) {
 		"put of an event": receive, "claim": claim,
 		"opening of a breaker": noReads.OpenBreaker(t.Context(), opening(1)), "reservation": noReads.Reserve(t.Context(), reservation(1)),
 		"call of a minute": noReads.TakeMinute(t.Context(), minute(1)),
-		"redrive":          noReads.Redrive(t.Context(), operation.Redrive{Key: work, Seen: operation.Failed, Token: 9, Event: eventID(1), WriteID: "r", Now: noon, Due: noon}),
+		"approval":         noReads.Approve(t.Context(), approval(1)), "rejection": noReads.Reject(t.Context(), rejection(1)), "setting aside": noReads.SetAside(t.Context(), settingAside(1)),
+		"cancellation": noReads.Cancel(t.Context(), cancellation(1)), "dismissal": noReads.Dismiss(t.Context(), another), "dismissal of an event": noReads.DismissEvent(t.Context(), eventDismissal(1)),
+		"redrive": noReads.Redrive(t.Context(), operation.Redrive{Key: work, Seen: operation.Failed, Token: 9, Event: eventID(1), WriteID: "r", Now: noon, Due: noon}),
 	} {
 		_, decided := errors.AsType[*operation.RefusedError](err)
-		if decided || errors.Is(err, pause.ErrStale) || errors.Is(err, spend.ErrUsedUp) || !errors.Is(err, dynamotest.ErrLost) {
+		if decided || errors.Is(err, pause.ErrStale) || errors.Is(err, inbox.ErrStale) || errors.Is(err, spend.ErrUsedUp) || !errors.Is(err, dynamotest.ErrLost) {
 			t.Errorf("%s met %v", what, err)
 		}
 	}

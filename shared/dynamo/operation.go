@@ -52,7 +52,7 @@ func ownClaim(c operation.Claim, err error) (operation.Lease, error) {
 	n := len(stored.Attempts)
 	switch recorded := n > 0 && stored.Attempts[n-1].FencingToken == before.Token; {
 	case before.Token == 0: // we made it
-	case recorded && len(stored.Output) > 0: // only a draft that was set aside leaves an output behind
+	case recorded && len(stored.Output) > 0: // only a draft that was set aside, or cancelled, leaves an output behind
 		before.State = operation.Superseded
 	case recorded:
 		before.State = operation.Pending

@@ -146,7 +146,8 @@ func finishContracts() []contract {
 
 func operationContracts() []contract {
 	return []contract{exhaustContract(), exhaustPendingContract(), raiseContract(), losingContract(), resultContract(),
-		redriveContract("W13 redrive", "W13", operation.Failed, failed), redriveContract("W20 renew", "W20", operation.Rejected, rejected)}
+		redriveContract("W13 redrive", "W13", operation.Failed, failed), redriveContract("W13 redrive, dismissed", "W13", operation.Failed, dismissed),
+		redriveContract("W13 redrive, cancelled", "W13", operation.Failed, stopped), redriveContract("W20 renew", "W20", operation.Rejected, rejected)}
 }
 
 func exhaustContract() contract {
@@ -291,10 +292,16 @@ func resultContract() contract {
 	}
 }
 
+// redriving is the redrive of an operation that stands as it was left with token 1.
+func redriving(seen operation.State) operation.Redrive {
+	return operation.Redrive{Key: work, Seen: seen, Token: 1, Event: eventID(1), WriteID: writeID(0), Now: later(500), Due: later(800)}
+}
+
 func redriveContract(name, call string, seen operation.State, before func(*testing.T, dynamotest.DB, *dynamo.Table)) contract {
 	act := func(who int, change func(*operation.Redrive)) func(context.Context, *dynamo.Table) error {
 		return func(ctx context.Context, table *dynamo.Table) error {
-			r := operation.Redrive{Key: work, Seen: seen, Token: 1, Event: eventID(1), WriteID: writeID(who), Now: later(500), Due: later(800)}
+			r := redriving(seen)
+			r.WriteID = writeID(who)
 			if change == nil {
 				return table.Redrive(ctx, r)
 			}
@@ -316,7 +323,7 @@ func redriveContract(name, call string, seen operation.State, before func(*testi
 				Key: work, State: operation.Pending, Token: 1, BegunAt: noon, NotBefore: later(500), WriteID: writeID(who), Event: eventID(1), Rank: ranked(1),
 				Attempts: op.Attempts, Reason: op.Reason, Category: op.Category,
 			}, op)
-			if len(op.Attempts) != 1 {
+			if inWork := op.Category == operation.CategoryCancelled; inWork != (len(op.Attempts) == 0) {
 				t.Errorf("attempts %v", op.Attempts)
 			}
 			reopened(t, table, 800)

@@ -261,13 +261,17 @@ func TestTooLargeItemsAreRefused(t *testing.T) {
 		_, receive := table.Receive(t.Context(), ev)
 		f := ending(l, 1, operation.Usable)
 		f.Output = []byte(huge)
+		large, wordy := approval(1), approval(1)
+		large.Seen.Output, wordy.Note = []byte(huge), huge
 		_, _, result := table.PutResult(t.Context(), operation.Result{Scope: shop, Object: product, Recipe: card, Rank: ranked(1), Operation: work, Output: []byte(huge)})
 		for what, err := range map[string]error{
 			"event": receive, "result": result, "commit": table.Complete(t.Context(), f), "draft": table.Hold(t.Context(), f),
 			"losing attempt": table.RecordLosing(t.Context(), work, operation.Attempt{ID: "att_1", Reason: huge}),
-			"breaker":        table.OpenBreaker(t.Context(), pause.Opening{Model: mini, Until: noon, Reason: huge, WriteID: "w", Now: noon}),
-			"pause":          table.PutPause(t.Context(), pause.Pause{Target: pause.Target{Scope: shop, Kind: pause.Everything}, Reason: huge, At: noon}),
-			"version":        table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "r", Version: 1, JSON: []byte(huge)}),
+			"approval":       table.Approve(t.Context(), large), "reason of an approval": table.Approve(t.Context(), wordy),
+			"rejection": table.Reject(t.Context(), operation.Rejection{Key: work, Note: huge}),
+			"breaker":   table.OpenBreaker(t.Context(), pause.Opening{Model: mini, Until: noon, Reason: huge, WriteID: "w", Now: noon}),
+			"pause":     table.PutPause(t.Context(), pause.Pause{Target: pause.Target{Scope: shop, Kind: pause.Everything}, Reason: huge, At: noon}),
+			"version":   table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "r", Version: 1, JSON: []byte(huge)}),
 		} {
 			if !errors.Is(err, dynamo.ErrTooLarge) {
 				t.Errorf("%s: %v", what, err)

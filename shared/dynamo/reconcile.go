@@ -21,7 +21,7 @@ func (t *Table) PushSend(ctx context.Context, id inbox.EventID, seenDueKey strin
 // often; a repeat after our own lost answer meets that too.
 func (t *Table) ParkUnsent(ctx context.Context, u Unsent) error {
 	given := item{
-		":reason": str(u.Reason), ":when": str(stamp(u.At, string(u.ID))), ":seen": str(u.DueKey), ":limit": num(u.Limit),
+		":reason": str(u.Reason), ":now": millis(u.At), ":when": str(stamp(u.At, string(u.ID))), ":seen": str(u.DueKey), ":limit": num(u.Limit),
 	}
 	return stale("park event "+string(u.ID), t.change(ctx, parkUnsent, eventKey(u.ID), given))
 }

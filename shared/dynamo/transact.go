@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,10 +17,11 @@ import (
 	"engang/shared/telemetry"
 )
 
-// A step is one update of a transaction.
+// A step is one write of a transaction.
 type step struct {
 	s      statement
 	key    key
+	put    item // the whole item; nil: an update
 	given  item
 	onFail func(stored item) error // what its refused condition means; stored is empty if the item is gone
 }
@@ -53,18 +55,37 @@ func (c conflicts) IsErrorRetryable(err error) bool {
 	return c.RetryerV2.IsErrorRetryable(err)
 }
 
-// commit makes all the updates or none. The first refused condition decides the error.
+// write is the step as the client sends it.
+func (st step) write(table string) (w types.TransactWriteItem, err error) {
+	values, err := st.s.values(st.given)
+	if err != nil {
+		return w, err
+	}
+	if st.put == nil {
+		w.Update = &types.Update{
+			TableName: &table, Key: st.key.item(), UpdateExpression: &st.s.update, ConditionExpression: optional(st.s.when),
+			ExpressionAttributeNames: st.s.names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
+		}
+		return w, fits(ItemSize(values) + itemOverhead)
+	}
+	whole := st.key.item()
+	maps.Copy(whole, st.put)
+	w.Put = &types.Put{
+		TableName: &table, Item: whole, ConditionExpression: optional(st.s.when),
+		ExpressionAttributeNames: st.s.names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
+	}
+	return w, fits(ItemSize(whole))
+}
+
+// commit makes all the writes or none. The first refused condition decides the error.
 func (t *Table) commit(ctx context.Context, call string, steps ...step) error {
 	in := &dynamodb.TransactWriteItemsInput{} // the client makes the request token: it covers the client's own repeats
 	for _, st := range steps {
-		values, err := st.s.values(st.given)
+		w, err := st.write(t.name)
 		if err != nil {
 			return err
 		}
-		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Update: &types.Update{
-			TableName: &t.name, Key: st.key.item(), UpdateExpression: &st.s.update, ConditionExpression: optional(st.s.when),
-			ExpressionAttributeNames: st.s.names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
-		}})
+		in.TransactItems = append(in.TransactItems, w)
 	}
 	_, err := t.client.TransactWriteItems(telemetry.WithCall(ctx, call), in)
 	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
