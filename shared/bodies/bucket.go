@@ -3,11 +3,13 @@ package bodies
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"engang/shared/document"
 	"engang/shared/inbox"
@@ -61,7 +63,8 @@ func keyOf(event inbox.EventID, raw []byte) string {
 // below is what the keys of all bodies of an event begin with.
 func below(event inbox.EventID) string { return "raw/" + string(event) + "/" }
 
-// Read returns the exact bytes of a body, from the event itself or from the bucket.
+// Read returns the exact bytes of a body, from the event itself or from the bucket. It returns [ErrGone] for one
+// that is not in the bucket any more.
 func (b *Bucket) Read(ctx context.Context, body inbox.Body) ([]byte, error) {
 	packed := body.Packed
 	if body.Key != "" {
@@ -75,6 +78,9 @@ func (b *Bucket) Read(ctx context.Context, body inbox.Body) ([]byte, error) {
 
 func (b *Bucket) fetch(ctx context.Context, key string) ([]byte, error) {
 	out, err := b.client.GetObject(telemetry.WithCall(ctx, "read body"), &s3.GetObjectInput{Bucket: &b.name, Key: &key})
+	if _, gone := errors.AsType[*types.NoSuchKey](err); gone {
+		return nil, fmt.Errorf("read body %s: %w", key, ErrGone)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read body %s: %w", key, err)
 	}

@@ -14,6 +14,9 @@ import (
 // MaxInline is the largest packed body that is stored in the event itself.
 const MaxInline = 16 << 10
 
+// ErrGone says that a body is not in the bucket: it was erased, or its life was over.
+var ErrGone = errors.New("body is gone")
+
 // ErrDamaged says that stored bytes are not the packed body that they should be.
 var ErrDamaged = errors.New("stored body is damaged")
 

@@ -10,6 +10,7 @@ import (
 	"engang/shared/audit"
 	"engang/shared/bodies"
 	"engang/shared/config"
+	"engang/shared/control"
 	"engang/shared/dynamo"
 	"engang/shared/inbox"
 	"engang/shared/object"
@@ -123,5 +124,14 @@ type bucket struct{ bodies *bodies.Bucket }
 // Read reads the exact bytes of a delivery.
 func (b bucket) Read(ctx context.Context, body inbox.Body) ([]byte, error) {
 	raw, err := b.bodies.Read(ctx, body)
+	if errors.Is(err, bodies.ErrGone) {
+		return nil, fmt.Errorf("%w: %w", control.ErrGone, err)
+	}
 	return raw, reached(err)
+}
+
+// Erase removes every body that was kept for an event.
+func (b bucket) Erase(ctx context.Context, event inbox.EventID) (int, error) {
+	n, err := b.bodies.Erase(ctx, event)
+	return n, reached(err)
 }
