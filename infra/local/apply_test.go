@@ -17,7 +17,18 @@ import (
 // put applies a set over a revision, as whoever speaks to the API does.
 func put(t *testing.T, s *local.System, set config.Set, revision int) (int, string) {
 	t.Helper()
-	raw, err := json.Marshal(map[string]any{"set": set, "revision": revision})
+	return propose(t, s, map[string]any{"set": set, "revision": revision})
+}
+
+// putAllowing does what put does, with another model.
+func putAllowing(t *testing.T, s *local.System, set config.Set, revision int) (int, string) {
+	t.Helper()
+	return propose(t, s, map[string]any{"set": set, "revision": revision, "allow_model_change": true})
+}
+
+func propose(t *testing.T, s *local.System, proposal map[string]any) (int, string) {
+	t.Helper()
+	raw, err := json.Marshal(proposal)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,16 +4,21 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"engang/infra/configfile"
 	"engang/shared/config"
 	"engang/shared/dynamo"
+	"engang/shared/operation"
 	"engang/shared/parameters"
+	"engang/shared/recipe"
 	"engang/shared/secrets"
 	"engang/shared/webhook"
 )
@@ -27,11 +32,8 @@ func (s *System) startConfig(ctx context.Context) error {
 		s.o.ConfigFiles = []string{filepath.Join(filepath.Dir(s.o.TemplatePath), "infra", "local.yaml")}
 	}
 	seen := stamps(s.o.ConfigFiles)
-	set, err := configfile.Read(s.o.ConfigFiles...)
-	if err != nil {
-		return err
-	}
-	if _, err := s.Apply(ctx, set); err != nil {
+	var err error
+	if s.kept, err = s.applyFiles(ctx); err != nil {
 		return err
 	}
 	if !s.o.Watch {
@@ -66,14 +68,91 @@ func (s *System) watch(ctx context.Context, seen string) {
 			continue
 		}
 		seen = now
-		set, err := configfile.Read(s.o.ConfigFiles...)
-		if err == nil {
-			_, err = s.Apply(ctx, set)
-		}
+		kept, err := s.applyFiles(ctx)
 		if s.o.OnConfig != nil && ctx.Err() == nil {
-			s.o.OnConfig(err)
+			s.o.OnConfig(kept, err)
 		}
 	}
+}
+
+// A Kept is a recipe of the files that is live in a higher version, which was applied past them. It stays
+// live; all else of the files is applied.
+type Kept struct {
+	Recipe string
+	Live   int // version
+	File   int
+}
+
+// String says it in one line.
+func (k Kept) String() string {
+	return fmt.Sprintf("recipe %s stays at version %d, which is live; the file has %d", k.Recipe, k.Live, k.File)
+}
+
+// applyFiles makes what stands in the files live, but for recipes that are live in a higher version.
+func (s *System) applyFiles(ctx context.Context) ([]Kept, error) {
+	set, err := configfile.Read(s.o.ConfigFiles...)
+	if err != nil {
+		return nil, err
+	}
+	set, kept, err := s.keepHigher(ctx, set)
+	if err == nil {
+		_, err = s.Apply(ctx, set)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kept, nil
+}
+
+// keepHigher puts live recipes in the place of those of the set that have a lower version: published, such
+// a set would be refused.
+func (s *System) keepHigher(ctx context.Context, set config.Set) (config.Set, []Kept, error) {
+	table := dynamo.Open(s.direct(), s.stack.table)
+	pointer, err := table.Pointer(ctx, set.Scope)
+	if errors.Is(err, config.ErrUnknown) {
+		return set, nil, nil
+	}
+	if err != nil {
+		return set, nil, fmt.Errorf("read what is live: %w", err)
+	}
+	lower := func(r recipe.Recipe) bool { return r.Version < pointer.Recipes[r.Name] }
+	if !slices.ContainsFunc(set.Recipes, lower) {
+		return set, nil, nil
+	}
+	live, err := config.ReadLive(ctx, table, set.Scope)
+	if err != nil {
+		return set, nil, fmt.Errorf("read what is live: %w", err)
+	}
+	var kept []Kept
+	for i, r := range set.Recipes {
+		for _, higher := range live.Set.Recipes {
+			if higher.Name == r.Name && lower(r) {
+				kept = append(kept, Kept{r.Name, higher.Version, r.Version})
+				set.Recipes[i] = higher // the set was read from the files for this
+				priced(&set, live.Set, higher.Model)
+			}
+		}
+	}
+	return set, kept, nil
+}
+
+// priced gives a set the price of a model that the files know no more, with its provider if that is gone too.
+func priced(set *config.Set, live config.Set, m recipe.Model) {
+	known := live.Common.Providers[m.Provider]
+	p, there := set.Common.Providers[m.Provider]
+	if _, has := p.Prices[m.Name]; has {
+		return
+	}
+	if !there {
+		p = config.Provider{APIKey: known.APIKey, BaseURL: known.BaseURL}
+	}
+	prices := map[string]operation.Price{m.Name: known.Prices[m.Name]}
+	maps.Copy(prices, p.Prices)
+	p.Prices = prices
+	providers := map[string]config.Provider{}
+	maps.Copy(providers, set.Common.Providers)
+	providers[m.Provider] = p
+	set.Common.Providers = providers
 }
 
 // stamps tells one state of the files from another.

@@ -58,11 +58,18 @@ type Options struct {
 
 	OnExchange func(front.Exchange) // is told of each request that reached a function
 	OnBatch    func(poller.Batch)   // is told of each batch that was worked on
-	OnConfig   func(error)          // is told of each change of the files, and why it was not applied
+	OnConfig   func([]Kept, error)  // is told of each change of the files, what of them was not applied, and why nothing was
 }
 
 // UsualSpeed is how much faster than deployed the system runs with the stub.
 const UsualSpeed = 50
+
+// MinSpeed and MaxSpeed are what an operator may ask for: beyond, a lease is over before the work under it
+// is done, and nothing is ever finished. Whoever steps by hand may go further.
+const (
+	MinSpeed = 1
+	MaxSpeed = 200
+)
 
 // ErrDataDir says that the engine does not keep its data in the folder that was asked for: it reads
 // its folder from KUMO_DATA_DIR when the program starts.
@@ -93,6 +100,7 @@ type System struct {
 	closers   []func(context.Context) error // run from the last to the first
 	lasting   int                           // how many of them are needed to look at what is stored
 	applied   atomic.Pointer[config.Set]
+	kept      []Kept // at the start
 }
 
 // Start starts a system, and returns when it serves. On an error nothing is left running.
@@ -162,6 +170,9 @@ func (s *System) Faults() *faults.Controller { return s.faults }
 
 // Record is what the functions called.
 func (s *System) Record() *wire.Record { return s.record }
+
+// Kept is what of the configuration files was not applied at the start, since a higher version was live.
+func (s *System) Kept() []Kept { return s.kept }
 
 // Config is the configuration that was applied last.
 func (s *System) Config() config.Set { return *s.applied.Load() }

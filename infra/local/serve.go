@@ -39,6 +39,12 @@ func (s *System) startServer(context.Context) error {
 // serve is the gateway, but for what only the local system has. It compares paths as they were sent: a
 // multiplexer of net/http redirects those that are not clean, and the gateway redirects nothing.
 func (s *System) serve(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasPrefix(r.URL.Path, "/hooks/") { // those come from everywhere, through tunnels too, and are signed
+		if err := foreign(r); err != nil {
+			forbid(w, err)
+			return
+		}
+	}
 	switch {
 	case r.URL.Path == "/local/faults":
 		s.serveFaults(w, r)
@@ -139,7 +145,19 @@ func (s *System) serveFaults(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusMethodNotAllowed, map[string]string{"message": "GET, POST or DELETE"})
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"pending": orEmpty(s.faults.Pending()), "fired": orEmpty(s.faults.Fired())})
+	answer(w, http.StatusOK, map[string]any{"pending": orEmpty(s.pending()), "fired": orEmpty(s.faults.Fired())})
+}
+
+// pending lists the faults that are still to strike, with those of the model, which the stub holds.
+func (s *System) pending() []faults.Fault {
+	list := s.faults.Pending()
+	if s.stub == nil {
+		return list
+	}
+	for _, p := range s.stub.Planned() {
+		list = append(list, faults.Fault{Part: "model", Kind: p.Kind, Times: p.Times})
+	}
+	return list
 }
 
 // An AWS says where a program on this machine finds the engine, as an operator finds AWS.
@@ -193,7 +211,9 @@ func orEmpty[T any](list []T) []T {
 }
 
 func answer(w http.ResponseWriter, status int, doc any) {
-	w.Header().Set("Content-Type", "application/json")
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(doc)
 }

@@ -151,7 +151,7 @@ func TestChangesApplyOnSaveAndFaultsChangeNothing(t *testing.T) {
 	t.Parallel()
 	path, text := configuration(t)
 	changes := make(chan error, 1)
-	s := start(t, local.Options{ConfigFiles: []string{path}, Watch: true, OnConfig: func(err error) { changes <- err }})
+	s := start(t, local.Options{ConfigFiles: []string{path}, Watch: true, OnConfig: func(_ []local.Kept, err error) { changes <- err }})
 	deliver(t, s, product)
 	if o := settled(t, s, "product:794"); o.Operations[0].Recipe != "product-card@3" {
 		t.Errorf("recipe %s", o.Operations[0].Recipe)
@@ -222,7 +222,7 @@ func TestFaultsAreSetWhileItRuns(t *testing.T) {
 		says         string
 	}{
 		{"GET", "", 200, `{"fired":[],"pending":[]}`},
-		{"POST", "store:lost@W4x2,model:429", 200, `{"fired":[],"pending":[{"part":"store","kind":"lost@W4","times":2}]}`},
+		{"POST", "store:lost@W4x2,model:429", 200, `{"fired":[],"pending":[{"part":"store","kind":"lost@W4","times":2},{"part":"model","kind":"429","times":1}]}`},
 		{"POST", `{"faults":"queue:down"}`, 200, `{"part":"queue","kind":"down","times":1}`},
 		{"POST", "store:up", 400, "unknown fault"},
 		{"DELETE", "", 200, `{"fired":[],"pending":[]}`},

@@ -35,15 +35,10 @@ type Call struct {
 type Stub struct {
 	mu      sync.Mutex
 	latency time.Duration
-	planned []plan
+	planned []Plan
 	calls   []Call
 	count   int
 	serial  int
-}
-
-type plan struct {
-	kind string
-	left int // below zero: until Heal
 }
 
 // New makes a stub that answers at once and does not fail.
@@ -65,7 +60,7 @@ func (s *Stub) Fail(kind string, n int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n != 0 {
-		s.planned = append(s.planned, plan{kind, n})
+		s.planned = append(s.planned, Plan{kind, n})
 	}
 	return nil
 }
@@ -75,6 +70,19 @@ func (s *Stub) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.planned = nil
+}
+
+// A Plan is a failure that is still to happen.
+type Plan struct {
+	Kind  string
+	Times int // below zero: until [Stub.Heal]
+}
+
+// Planned lists the failures that are still to happen, in their order.
+func (s *Stub) Planned() []Plan {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.planned)
 }
 
 // Kinds are the ways to fail that [Stub.Fail] knows, sorted.
@@ -100,8 +108,8 @@ func (s *Stub) next() (kind string, serial int, latency time.Duration) {
 	defer s.mu.Unlock()
 	s.serial++
 	if len(s.planned) > 0 {
-		kind = s.planned[0].kind
-		if s.planned[0].left--; s.planned[0].left == 0 {
+		kind = s.planned[0].Kind
+		if s.planned[0].Times--; s.planned[0].Times == 0 {
 			s.planned = s.planned[1:]
 		}
 	}

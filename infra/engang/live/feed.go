@@ -11,6 +11,7 @@ import (
 
 	"engang/infra/engang/client"
 	"engang/infra/engang/text"
+	"engang/infra/local"
 	"engang/infra/local/front"
 	"engang/infra/local/poller"
 	"engang/shared/control"
@@ -137,11 +138,7 @@ func (f *Feed) operation(o control.Operation) {
 		if at == nil || !f.first(a.ID+a.Outcome) {
 			continue
 		}
-		says := call(a)
-		if a.Outcome != "usable" {
-			says = text.Attempt(a)
-		}
-		f.screen.line(*at, fmt.Sprintf("attempt %d", i+1), "%s/%s  token %d  %s", o.Object, o.Recipe, a.FencingToken, says)
+		f.screen.line(*at, fmt.Sprintf("attempt %d", i+1), "%s/%s  token %d  %s", o.Object, o.Recipe, a.FencingToken, call(a))
 	}
 }
 
@@ -169,10 +166,16 @@ func (f *Feed) first(key string) bool {
 }
 
 // Config tells a change of the configuration files at once.
-func (f *Feed) Config(err error) {
+func (f *Feed) Config(kept []local.Kept, err error) {
 	if err == nil {
 		f.screen.line(time.Now(), "config", "applied")
+		for _, k := range kept {
+			f.screen.line(time.Now(), "config", "%s", k)
+		}
 		return
 	}
-	f.screen.line(time.Now(), "config", "not applied, the old one stays:\n    %s", strings.ReplaceAll(err.Error(), "\n", "\n    "))
+	f.screen.line(time.Now(), "config", "not applied, the old one stays:")
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(f.screen.Out, "    %s\n", text.Line(strings.TrimSuffix(line, "\n")))
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"engang/infra/engang/text"
 )
 
 // A Screen is where lines are told.
@@ -15,10 +17,14 @@ type Screen struct {
 	Suggest func(args string) string // a command to type next
 }
 
+// line tells one line, whatever senders have put into what it is made of.
 func (s Screen) line(at time.Time, kind, format string, args ...any) {
-	zone := at.UTC()
+	fmt.Fprintf(s.Out, "  %s  %-9s  %s\n", s.clock(at, "15:04:05.00"), kind, text.Line(fmt.Sprintf(format, args...)))
+}
+
+func (s Screen) clock(at time.Time, layout string) string {
 	if s.Local {
-		zone = at.Local()
+		return at.Local().Format(layout)
 	}
-	fmt.Fprintf(s.Out, "  %s  %-9s  %s\n", zone.Format("15:04:05.00"), kind, fmt.Sprintf(format, args...))
+	return at.UTC().Format(layout)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"engang/infra/configfile"
@@ -99,7 +98,7 @@ func exitCode(err error) int {
 // tell writes an error to stderr and returns its exit code.
 func (p *program) tell(err error) int {
 	code := exitCode(err)
-	if p.json || slices.Contains(p.Args, "--json") { // a wrong flag stops the reading of those behind it
+	if p.asJSON() {
 		raw, _ := json.Marshal(document(err, code)) // texts and numbers: it cannot fail
 		fmt.Fprintln(p.Stderr, p.unsaid(string(raw)))
 		return code
@@ -110,7 +109,7 @@ func (p *program) tell(err error) int {
 	}
 	fmt.Fprintln(p.Stderr, "engang:", p.unsaid(strings.TrimSpace(err.Error())))
 	if code == exitUsage && !strings.Contains(err.Error(), "\n") {
-		fmt.Fprintf(p.Stderr, "See: %s\n", p.suggest("--help"))
+		fmt.Fprintf(p.Stderr, "See: %s\n", p.suggest(strings.TrimSpace(p.command+" --help")))
 	}
 	return code
 }

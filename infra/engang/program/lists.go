@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 	"engang/infra/engang/client"
 	"engang/infra/engang/text"
 	"engang/shared/control"
+	"engang/shared/object"
 )
 
 // A span is the flags that lists have in common.
@@ -42,17 +45,32 @@ func (s *span) filter(now time.Time) (client.Filter, error) {
 		return nil, usage("--watch goes on with what comes: it takes neither --after nor --until")
 	}
 	f := client.Filter{"after": s.after}
+	times := map[string]time.Time{"until": now}
 	for name, value := range map[string]string{"since": s.since, "until": s.until} {
-		if value == "" {
+		if name == "until" && value == "" {
 			continue
 		}
 		t, err := text.ParseTime(value, now)
 		if err != nil {
 			return nil, usage("--%s: %w", name, err)
 		}
-		f[name] = t.UTC().Format(time.RFC3339)
+		times[name], f[name] = t, t.UTC().Format(time.RFC3339)
+	}
+	if times["since"].After(times["until"]) {
+		return nil, usage("--since %s is later than %s: there is nothing between them", s.since, cmp.Or(s.until, "now"))
 	}
 	return f, nil
+}
+
+// anObject refuses what can be the id of no object.
+func anObject(name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, err := object.ParseID(name); err != nil {
+		return usage("--object %q: kind:id, as in product:794", name)
+	}
+	return nil
 }
 
 func (p *program) eventsCommand() *cobra.Command {
@@ -69,10 +87,13 @@ func (p *program) eventsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.endpoint, "endpoint", "", "only of this endpoint")
 	cmd.Flags().StringVar(&f.typ, "type", "", "only of this type, in the sender's words")
 	cmd.Flags().StringVar(&f.object, "object", "", "only about this object (product:794)")
-	cmd.Flags().StringVar(&f.state, "state", "", "only in this state (received, settled, parked), or settled like this (completed, superseded, …)")
+	cmd.Flags().StringVar(&f.state, "state", "", "only in this state, or settled like this: "+strings.Join(control.EventStates(), ", "))
 	cmd.Flags().StringVar(&f.eventID, "event-id", "", "only with this id of the sender")
 	cmd.Flags().BoolVar(&f.duplicates, "duplicates", false, "only what was delivered again")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmp.Or(oneOf("state", f.state, control.EventStates()), anObject(f.object)); err != nil {
+			return err
+		}
 		own := client.Filter{"endpoint": f.endpoint, "type": f.typ, "object": f.object, "state": f.state, "event_id": f.eventID}
 		if f.duplicates {
 			own["duplicates"] = "true"
@@ -94,10 +115,13 @@ func (p *program) operationsCommand() *cobra.Command {
 	}
 	s.flags(cmd)
 	cmd.Flags().StringVar(&f.recipe, "recipe", "", "only of this recipe, or recipe@version")
-	cmd.Flags().StringVar(&f.state, "state", "", "only in this state (pending, running, completed, review, failed, rejected, superseded)")
-	cmd.Flags().StringVar(&f.category, "category", "", "only with this category of failure")
+	cmd.Flags().StringVar(&f.state, "state", "", "only in this state: "+strings.Join(control.OperationStates(), ", "))
+	cmd.Flags().StringVar(&f.category, "category", "", "only with this category of failure: "+strings.Join(control.Categories(), ", "))
 	cmd.Flags().StringVar(&f.object, "object", "", "only about this object (product:794)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmp.Or(oneOf("state", f.state, control.OperationStates()), oneOf("category", f.category, control.Categories()), anObject(f.object)); err != nil {
+			return err
+		}
 		own := client.Filter{"recipe": f.recipe, "state": f.state, "category": f.category, "object": f.object}
 		return list(cmd.Context(), p, s, own, lister[control.Operation]{
 			fetch: (*client.Client).Operations, what: "operations", write: p.clock().Operations,

@@ -23,6 +23,8 @@ import (
 	"engang/shared/inbox"
 )
 
+const maxPort = 65_535
+
 type running struct {
 	config         []string
 	data, fail     string
@@ -44,6 +46,9 @@ func (p *program) localCommand() *cobra.Command {
 		Example: "  engang local\n  engang local --once\n  engang local --no-sample --port 9000 --log -\n  engang local --data ./data --config infra/local.yaml\n  engang local --fail \"model:429x3,worker:kill@after-claim,queue:redeliver\" --speed 20",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.checkRunning(r, cmd.Flags().Changed("speed")); err != nil {
+				return err
+			}
 			r.anyPort = r.once && !cmd.Flags().Changed("port")
 			return p.local(cmd.Context(), r)
 		},
@@ -52,7 +57,7 @@ func (p *program) localCommand() *cobra.Command {
 	f.StringArrayVar(&r.config, "config", nil, "configuration file or folder (default infra/local.yaml); may be repeated")
 	f.StringVar(&r.data, "data", "", "keep the data in this folder (default: in memory)")
 	f.IntVar(&r.port, "port", usualPort, "port on 127.0.0.1; 0 for a free one")
-	f.Float64Var(&r.speed, "speed", 0, "divides leases, backoff, visibility, due ages and the schedule (default 50 with the stub, 1 with a real model)")
+	f.Float64Var(&r.speed, "speed", 0, fmt.Sprintf("divides leases, backoff, visibility, due ages and the schedule: from %d to %d (default %d with the stub, 1 with a real model)", local.MinSpeed, local.MaxSpeed, local.UsualSpeed))
 	f.StringVar(&r.fail, "fail", "", "what goes wrong, see above")
 	f.StringVar(&r.log, "log", "", "write the functions' log lines to this file (- for stderr)")
 	f.BoolVar(&r.noSample, "no-sample", false, "do not deliver the sample")
@@ -60,13 +65,22 @@ func (p *program) localCommand() *cobra.Command {
 	return cmd
 }
 
-func (p *program) local(ctx context.Context, r running) error {
+// checkRunning refuses flags that make no sense. A speed that was not said is zero.
+func (p *program) checkRunning(r running, speedSaid bool) error {
 	switch {
-	case r.speed < 0:
-		return usage("--speed %v: a number above 0", r.speed)
+	case p.json:
+		return usage("local tells what happens as text: not with --json; what is stored is JSON in show, events and operations")
+	case r.port < 0 || r.port > maxPort:
+		return usage("--port %d: a number from 0 to %d", r.port, maxPort)
+	case speedSaid && !(r.speed >= local.MinSpeed && r.speed <= local.MaxSpeed): // also what is no number
+		return usage("--speed %v: a number from %d to %d", r.speed, local.MinSpeed, local.MaxSpeed)
 	case r.once && r.noSample:
 		return usage("--once stops after the sample: not with --no-sample")
 	}
+	return nil
+}
+
+func (p *program) local(ctx context.Context, r running) error {
 	if r.data != "" && !local.KeepsDataIn(r.data) {
 		return p.startAgain(r.data)
 	}
@@ -120,7 +134,7 @@ func (p *program) logTo(name string) (io.Writer, func(), error) {
 	case "":
 		return io.Discard, func() {}, nil
 	case "-":
-		return p.Stderr, func() {}, nil
+		return guard{p.errors, func() bool { return true }}, func() {}, nil // a line is a JSON document
 	}
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -173,6 +187,9 @@ func (p *program) greet(s *local.System, r running) {
 		model,
 		[]string{"config", fmt.Sprintf("%s: %s, %s", configName(r.config), text.Count(len(set.Endpoints), "endpoint", "endpoints"), text.Count(len(set.Recipes), "recipe", "recipes")), "edit it; changes apply on save"},
 	)
+	for _, k := range s.Kept() {
+		rows = append(rows, []string{"", k.String()})
+	}
 	_ = text.Columns(p.Stdout, "  ", rows)
 	if list := s.Faults().Pending(); len(list) > 0 || r.fail != "" {
 		fmt.Fprintf(p.Stdout, "\n  faults    %s\n", r.fail)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"engang/infra/engang/stack"
 	"engang/infra/engang/text"
+	"engang/shared/config"
 )
 
 // An Env is what the program runs in.
@@ -65,20 +67,44 @@ func started(arg0 string) string {
 
 // Run runs one command and returns its exit code.
 func Run(ctx context.Context, env Env) int {
-	p := &program{Env: env}
+	p := &program{Env: env, bytes: env.Stdout, errors: env.Stderr}
+	p.Stdout, p.Stderr = guard{env.Stdout, p.asJSON}, guard{env.Stderr, p.asJSON}
 	root := p.root()
 	root.SetArgs(env.Args)
-	root.SetOut(env.Stdout)
-	root.SetErr(env.Stderr)
-	err := root.ExecuteContext(ctx)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
+	p.command = strings.TrimPrefix(cmd.CommandPath(), root.Name())
 	return p.tell(err)
+}
+
+// A guard is the one way out for everything that is written: what a terminal would obey is made visible
+// on it, wherever it came from. Each write holds whole characters.
+type guard struct {
+	to     io.Writer
+	asJSON func() bool
+}
+
+// Write writes b, made visible.
+func (g guard) Write(b []byte) (int, error) {
+	visible := text.Plain
+	if g.asJSON() {
+		visible = text.JSON
+	}
+	if _, err := io.WriteString(g.to, visible(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 type program struct {
 	Env
+	bytes       io.Writer    // standard output past the guard, for the exact bytes that were asked for
+	errors      io.Writer    // standard error past the guard
+	command     string       // " events", once it has failed
 	deployed    *stack.Stack // nil: the target is on this machine
 	target      string
 	json        bool
@@ -102,6 +128,7 @@ func (p *program) root() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return p.check() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	f := root.PersistentFlags()
@@ -116,6 +143,33 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(p.localCommand(), p.sendCommand(), p.eventsCommand(), p.operationsCommand(), p.showCommand(), p.versionCommand(),
 		p.secretCommand(), p.verifyCommand(), p.initCommand(), p.applyCommand(), p.configCommand())
 	return root
+}
+
+// asJSON tells whether JSON is written: also where a wrong flag stopped the reading of those behind it.
+func (p *program) asJSON() bool { return p.json || slices.Contains(p.Args, "--json") }
+
+// maxName is how long a name may be that is said with --as: what has room in an identity.
+const maxName = 128
+
+// check looks at the flags that every command has.
+func (p *program) check() error {
+	switch {
+	case p.as != text.Line(p.as) || p.as != strings.TrimSpace(p.as):
+		return usage("--as %q: a name in one line, without control characters and without spaces around it", p.as)
+	case len(p.as) > maxName:
+		return usage("--as: a name of at most %d bytes", maxName)
+	case p.timeout <= 0:
+		return usage("--timeout %s: a time above 0", p.timeout)
+	}
+	return oneOf("environment", p.environment, config.Environments)
+}
+
+// oneOf refuses a word that nothing can have.
+func oneOf(flag, word string, words []string) error {
+	if word == "" || slices.Contains(words, word) {
+		return nil
+	}
+	return usage("--%s %q: one of %s", flag, word, strings.Join(words, ", "))
 }
 
 func (p *program) clock() text.Clock { return text.Clock{Local: !p.utc} }

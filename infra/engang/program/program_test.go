@@ -62,10 +62,10 @@ func TestFlagsBecomeTheQuery(t *testing.T) {
 		want map[string]string
 	}{
 		{[]string{"events"}, map[string]string{"since": "2026-11-26T12:00:00Z", "limit": "50"}},
-		{[]string{"events", "--since", "2h", "--until", "2026-11-29T11:00:00+01:00", "--after", "c", "--limit", "7", "--endpoint", "e", "--type", "t", "--object", "o:1", "--state", "s", "--event-id", "m", "--duplicates", "--tenant", "a", "--environment", "b"},
-			map[string]string{"since": "2026-11-29T10:00:00Z", "until": "2026-11-29T10:00:00Z", "after": "c", "limit": "7", "endpoint": "e", "type": "t", "object": "o:1", "state": "s", "event_id": "m", "duplicates": "true", "tenant": "a", "environment": "b"}},
-		{[]string{"operations", "--recipe", "r", "--state", "s", "--category", "unusable output", "--object", "o:1", "--since", "30d"},
-			map[string]string{"since": "2026-10-30T12:00:00Z", "limit": "50", "recipe": "r", "state": "s", "category": "unusable output", "object": "o:1"}},
+		{[]string{"events", "--since", "2h", "--until", "2026-11-29T12:00:00+01:00", "--after", "c", "--limit", "7", "--endpoint", "e", "--type", "t", "--object", "o:1", "--state", "parked", "--event-id", "m", "--duplicates", "--tenant", "a", "--environment", "test"},
+			map[string]string{"since": "2026-11-29T10:00:00Z", "until": "2026-11-29T11:00:00Z", "after": "c", "limit": "7", "endpoint": "e", "type": "t", "object": "o:1", "state": "parked", "event_id": "m", "duplicates": "true", "tenant": "a", "environment": "test"}},
+		{[]string{"operations", "--recipe", "r", "--state", "failed", "--category", "unusable output", "--object", "o:1", "--since", "30d"},
+			map[string]string{"since": "2026-10-30T12:00:00Z", "limit": "50", "recipe": "r", "state": "failed", "category": "unusable output", "object": "o:1"}},
 		{[]string{"show", "product:1/r@1/ab", "--since", "1d"}, map[string]string{"id": "product:1/r@1/ab", "since": "2026-11-28T12:00:00Z"}},
 		{[]string{"show", "--endpoint", "crm", "--event-id", "msg_1"}, map[string]string{"endpoint": "crm", "event_id": "msg_1", "since": "2026-11-26T12:00:00Z"}},
 	} {
@@ -161,7 +161,22 @@ func TestEachExitCodeIsReached(t *testing.T) {
 		{"no argument", nil, []string{"show"}, 2, "say one ID"},
 		{"half of a sender's id", nil, []string{"show", "--event-id", "x"}, 2, "say one ID"},
 		{"no time", nil, []string{"events", "--since", "yesterday"}, 2, "is no time"},
+		{"a time that nobody can read", nil, []string{"events", "--since", ""}, 2, "is no time"},
+		{"a time before all calendars", nil, []string{"operations", "--since", "999999999d"}, 2, "is no time"},
+		{"a span that ends before it begins", nil, []string{"events", "--since", "1h", "--until", "2h"}, 2, "later than 2h"},
+		{"a span in the future", nil, []string{"operations", "--since", "2026-11-29T12:00:01Z"}, 2, "later than now"},
 		{"no limit", nil, []string{"events", "--limit", "0"}, 2, "--limit"},
+		{"a state that no event has", nil, []string{"events", "--state", "running"}, 2, `--state "running": one of received, settled, parked, completed`},
+		{"a state that no operation has", nil, []string{"operations", "--state", "typo"}, 2, "one of pending, running, completed, review"},
+		{"a category that nothing has", nil, []string{"operations", "--category", "transcient"}, 2, "one of transient, provider paused"},
+		{"an object that is none", nil, []string{"operations", "--object", "794"}, 2, "kind:id"},
+		{"an object that is none, of events", nil, []string{"events", "--object", "794"}, 2, "kind:id"},
+		{"an environment that there is not", nil, []string{"events", "--environment", "staging"}, 2, "one of test, production"},
+		{"a name in two lines", nil, []string{"events", "--as", "ann\nbob"}, 2, `--as "ann\nbob"`},
+		{"a name with spaces around it", nil, []string{"events", "--as", " ann"}, 2, "--as"},
+		{"a name that turns the direction", nil, []string{"show", "product:1", "--as", "ann\u202e"}, 2, "--as"},
+		{"a name without end", nil, []string{"show", "product:1", "--as", strings.Repeat("a", 129)}, 2, "at most 128 bytes"},
+		{"no time to wait", nil, []string{"events", "--timeout", "0s"}, 2, "--timeout"},
 		{"a watch of the past", nil, []string{"events", "--watch", "--until", "1h"}, 2, "--watch"},
 		{"content without a reason", object(), []string{"show", "product:794", "--body"}, 2, "--reason"},
 		{"the bytes of several events", object(), []string{"show", "product:794", "--raw", "x", "--reason", "why"}, 2, "name an event"},
@@ -188,12 +203,16 @@ func TestEachExitCodeIsReached(t *testing.T) {
 		var p struct {
 			Type, Title string
 			Exit        int
+			Status      *int
 		}
 		if code == 0 {
 			continue
 		}
 		if err := json.Unmarshal([]byte(stderr), &p); err != nil || p.Exit != c.code || p.Title == "" || p.Type == "" || stdout != "" {
 			t.Errorf("%s: exit %d, stdout %q, stderr %s", c.name, code, stdout, stderr)
+		}
+		if answer, ok := c.answer.(refusal); (p.Status != nil) != (ok && answer.status != 200) || p.Status != nil && *p.Status != answer.status {
+			t.Errorf("%s: the status of an answer over HTTP: %s", c.name, stderr)
 		}
 	}
 }

@@ -49,6 +49,9 @@ func (p *program) sendCommand() *cobra.Command {
 			if s.repeat < 1 || s.parallel < 1 {
 				return usage("--repeat and --parallel are at least 1")
 			}
+			if s.curl && p.json {
+				return usage("--curl prints a command for a shell: not with --json")
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return p.send(cmd.Context(), args, s) },
@@ -80,7 +83,7 @@ func (p *program) send(ctx context.Context, args []string, s sending) error {
 		if query := delivery.Query(req); query != "" {
 			address += "?" + query
 		}
-		_, err = fmt.Fprint(p.Stdout, delivery.Curl(req, address))
+		_, err = fmt.Fprint(p.Stdout, delivery.Curl(req, address)) // it holds nothing that would be made visible on the way
 		return err
 	}
 	if err := p.announce(); err != nil {
@@ -215,6 +218,9 @@ func (p *program) deliverAll(ctx context.Context, c *client.Client, m *delivery.
 	return receipts, nil
 }
 
+// noStatus stands for the status of a delivery that was not answered.
+const noStatus = "0"
+
 // A summary is what came of the deliveries.
 type summary struct {
 	Kind     string         `json:"kind"` // "deliveries"
@@ -222,7 +228,7 @@ type summary struct {
 	Provider string         `json:"provider"`
 	Sent     int            `json:"sent"`
 	Answers  map[string]int `json:"answers"`  // "accepted": 1, "duplicate": 49
-	Statuses map[string]int `json:"statuses"` // by HTTP status; "0": no answer
+	Statuses map[string]int `json:"statuses"` // by HTTP status; noStatus where none came
 	Events   []string       `json:"events"`
 	Final    []final        `json:"final,omitempty"` // with --wait
 	took     time.Duration
@@ -296,6 +302,9 @@ func (p *program) writeSummary(s summary) error {
 		rows = append(rows, []string{answer, strconv.Itoa(s.Answers[answer])})
 	}
 	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
+		if status == noStatus {
+			continue // the row of the answers says it
+		}
 		rows = append(rows, []string{"status " + status, strconv.Itoa(s.Statuses[status])})
 	}
 	for _, f := range s.Final {

@@ -53,6 +53,9 @@ func (p *program) show(ctx context.Context, id string, s showing) error {
 	if wanted && strings.TrimSpace(s.reason) == "" {
 		return usage("looking at content is recorded: say why with --reason")
 	}
+	if s.raw == "-" && p.json {
+		return usage("--raw - writes the bytes as they are: not with --json")
+	}
 	since, err := text.ParseTime(s.since, p.Now())
 	if err != nil {
 		return usage("--since: %w", err)
@@ -147,7 +150,7 @@ func withOutput(doc control.Any) []string {
 func (p *program) writeRaw(file string, contents []control.Content) error {
 	body := contents[0].Body
 	if file == "-" {
-		_, err := p.Stdout.Write(body)
+		_, err := p.bytes.Write(body)
 		return err
 	}
 	if err := os.WriteFile(file, body, 0o600); err != nil {

@@ -160,7 +160,7 @@ func (c *Controller) Clear() {
 	c.pending, c.broken = nil, map[string]string{}
 }
 
-// Pending lists the faults that are still to strike, without those of the model.
+// Pending lists the faults that are still to strike, without those of the model, which the stub holds.
 func (c *Controller) Pending() []Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()

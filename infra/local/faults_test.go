@@ -1,0 +1,44 @@
+package local_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"engang/infra/local"
+)
+
+// The faults of the model are held by the stub: they stand in the list like the others, and count down.
+func TestFaultsThatAreStillToStrikeAreListed(t *testing.T) {
+	t.Parallel()
+	s := start(t, local.Options{Manual: true, Faults: "model:429x2,store:lost@W9"})
+	answer, err := http.Post(s.URL()+"/local/faults", "text/plain", strings.NewReader("model:refusal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	pending := func() string {
+		var list struct {
+			Pending []struct {
+				Part, Kind string
+				Times      int
+			}
+		}
+		look(t, s, "/local/faults", &list)
+		var words []string
+		for _, f := range list.Pending {
+			words = append(words, strings.Repeat(f.Part+":"+f.Kind+" ", f.Times))
+		}
+		return strings.Join(words, "")
+	}
+	if got, want := pending(), "store:lost@W9 model:429 model:429 model:refusal "; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	deliver(t, s, product)
+	if _, err := s.Work(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := pending(), "store:lost@W9 model:429 model:refusal "; got != want {
+		t.Errorf("after a call: %q, want %q", got, want)
+	}
+}
