@@ -135,17 +135,53 @@ func TestAWatchTellsWhatIsNewAndWhatHasChanged(t *testing.T) {
 	}
 }
 
+// An exit is how a command ends, and what it says then.
+type exit struct {
+	name   string
+	answer any // of the API; nil: it is not asked
+	args   []string
+	code   int
+	says   string
+}
+
+// wrongUsage is what a person may type that means nothing.
+var wrongUsage = []exit{
+	{"an unknown command", nil, []string{"shwo"}, 2, "unknown command"},
+	{"an unknown flag", nil, []string{"events", "--stat", "x"}, 2, "unknown flag"},
+	{"a surplus argument", nil, []string{"events", "x"}, 2, "takes no argument"},
+	{"no argument", nil, []string{"show"}, 2, "say one ID"},
+	{"half of a sender's id", nil, []string{"show", "--event-id", "x"}, 2, "say one ID"},
+	{"no time", nil, []string{"events", "--since", "yesterday"}, 2, "is no time"},
+	{"a time that nobody can read", nil, []string{"events", "--since", ""}, 2, "is no time"},
+	{"a time before all calendars", nil, []string{"operations", "--since", "999999999d"}, 2, "is no time"},
+	{"a span that ends before it begins", nil, []string{"events", "--since", "1h", "--until", "2h"}, 2, "later than 2h"},
+	{"a span in the future", nil, []string{"operations", "--since", "2026-11-29T12:00:01Z"}, 2, "later than now"},
+	{"no limit", nil, []string{"events", "--limit", "0"}, 2, "--limit"},
+	{"a state that no event has", nil, []string{"events", "--state", "running"}, 2, `--state "running": one of received, settled, parked, completed`},
+	{"a state that no operation has", nil, []string{"operations", "--state", "typo"}, 2, "one of pending, running, completed, review"},
+	{"a category that nothing has", nil, []string{"operations", "--category", "transcient"}, 2, "one of transient, provider paused"},
+	{"an object that is none", nil, []string{"operations", "--object", "794"}, 2, "kind:id"},
+	{"an object that is none, of events", nil, []string{"events", "--object", "794"}, 2, "kind:id"},
+	{"an environment that there is not", nil, []string{"events", "--environment", "staging"}, 2, "one of test, production"},
+	{"a name in two lines", nil, []string{"events", "--as", "ann\nbob"}, 2, `--as "ann\nbob"`},
+	{"a name with spaces around it", nil, []string{"events", "--as", " ann"}, 2, "--as"},
+	{"a name that turns the direction", nil, []string{"show", "product:1", "--as", "ann\u202e"}, 2, "--as"},
+	{"a name without end", nil, []string{"show", "product:1", "--as", strings.Repeat("a", 129)}, 2, "at most 128 bytes"},
+	{"no time to wait", nil, []string{"events", "--timeout", "0s"}, 2, "--timeout"},
+	{"a watch of the past", nil, []string{"events", "--watch", "--until", "1h"}, 2, "--watch"},
+	{"no such case", nil, []string{"send", "nothing"}, 2, "no such case"},
+	{"an unknown twist", nil, []string{"send", "--twist", "sideways"}, 2, "sideways"},
+	{"a change that is none", nil, []string{"send", "--set", "id=1"}, 2, "/path=value"},
+	{"a file without a sender", nil, []string{"send", "../../../go.mod"}, 2, "--endpoint"},
+	{"a case of another provider", nil, []string{"send", "standard-webhooks/contact.created", "--endpoint", "woo-shop"}, 2, "takes deliveries of woocommerce"},
+	{"an address elsewhere", nil, []string{"events", "--target", "http://example.com"}, 2, "of this machine"},
+}
+
 func TestEachExitCodeIsReached(t *testing.T) {
 	problem := func(status int) refusal {
 		return refusal{status, `{"type":"urn:engang:problem:x","title":"Title","status":` + http.StatusText(status)[:0] + `0,"detail":"What to do."}`}
 	}
-	for _, c := range []struct {
-		name   string
-		answer any
-		args   []string
-		code   int
-		says   string
-	}{
+	for _, c := range append([]exit{
 		{"done", object(), []string{"show", "product:794"}, 0, ""},
 		{"a fault of theirs", problem(500), []string{"show", "product:794"}, 1, "Title: What to do."},
 		{"throttled by the gateway", refusal{429, `{"message":"Too Many Requests"}`}, []string{"show", "product:794"}, 1, "Too Many Requests"},
@@ -155,38 +191,9 @@ func TestEachExitCodeIsReached(t *testing.T) {
 		{"refused by its state", problem(409), []string{"show", "product:794"}, 4, "Title"},
 		{"not allowed", problem(403), []string{"show", "product:794"}, 5, "Title"},
 		{"the function did not answer the gateway", refusal{503, `{"message":"Service Unavailable"}`}, []string{"show", "product:794"}, 6, "Service Unavailable"},
-		{"an unknown command", nil, []string{"shwo"}, 2, "unknown command"},
-		{"an unknown flag", nil, []string{"events", "--stat", "x"}, 2, "unknown flag"},
-		{"a surplus argument", nil, []string{"events", "x"}, 2, "takes no argument"},
-		{"no argument", nil, []string{"show"}, 2, "say one ID"},
-		{"half of a sender's id", nil, []string{"show", "--event-id", "x"}, 2, "say one ID"},
-		{"no time", nil, []string{"events", "--since", "yesterday"}, 2, "is no time"},
-		{"a time that nobody can read", nil, []string{"events", "--since", ""}, 2, "is no time"},
-		{"a time before all calendars", nil, []string{"operations", "--since", "999999999d"}, 2, "is no time"},
-		{"a span that ends before it begins", nil, []string{"events", "--since", "1h", "--until", "2h"}, 2, "later than 2h"},
-		{"a span in the future", nil, []string{"operations", "--since", "2026-11-29T12:00:01Z"}, 2, "later than now"},
-		{"no limit", nil, []string{"events", "--limit", "0"}, 2, "--limit"},
-		{"a state that no event has", nil, []string{"events", "--state", "running"}, 2, `--state "running": one of received, settled, parked, completed`},
-		{"a state that no operation has", nil, []string{"operations", "--state", "typo"}, 2, "one of pending, running, completed, review"},
-		{"a category that nothing has", nil, []string{"operations", "--category", "transcient"}, 2, "one of transient, provider paused"},
-		{"an object that is none", nil, []string{"operations", "--object", "794"}, 2, "kind:id"},
-		{"an object that is none, of events", nil, []string{"events", "--object", "794"}, 2, "kind:id"},
-		{"an environment that there is not", nil, []string{"events", "--environment", "staging"}, 2, "one of test, production"},
-		{"a name in two lines", nil, []string{"events", "--as", "ann\nbob"}, 2, `--as "ann\nbob"`},
-		{"a name with spaces around it", nil, []string{"events", "--as", " ann"}, 2, "--as"},
-		{"a name that turns the direction", nil, []string{"show", "product:1", "--as", "ann\u202e"}, 2, "--as"},
-		{"a name without end", nil, []string{"show", "product:1", "--as", strings.Repeat("a", 129)}, 2, "at most 128 bytes"},
-		{"no time to wait", nil, []string{"events", "--timeout", "0s"}, 2, "--timeout"},
-		{"a watch of the past", nil, []string{"events", "--watch", "--until", "1h"}, 2, "--watch"},
 		{"content without a reason", object(), []string{"show", "product:794", "--body"}, 2, "--reason"},
 		{"the bytes of several events", object(), []string{"show", "product:794", "--raw", "x", "--reason", "why"}, 2, "name an event"},
-		{"no such case", nil, []string{"send", "nothing"}, 2, "no such case"},
-		{"an unknown twist", nil, []string{"send", "--twist", "sideways"}, 2, "sideways"},
-		{"a change that is none", nil, []string{"send", "--set", "id=1"}, 2, "/path=value"},
-		{"a file without a sender", nil, []string{"send", "../../../go.mod"}, 2, "--endpoint"},
-		{"a case of another provider", nil, []string{"send", "standard-webhooks/contact.created", "--endpoint", "woo-shop"}, 2, "takes deliveries of woocommerce"},
-		{"an address elsewhere", nil, []string{"events", "--target", "http://example.com"}, 2, "of this machine"},
-	} {
+	}, wrongUsage...) {
 		api := serveCanned(t)
 		if c.answer != nil {
 			api.answer["/api/show"] = c.answer
