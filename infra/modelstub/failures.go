@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A failure is one way to fail: serve answers in place of the API, change spoils a good answer.
@@ -22,13 +23,21 @@ const RetryAfterSeconds = 1
 var failures = map[string]failure{
 	"429":   refusal(rateLimited),
 	"500":   refusal(&fault{status: 500, kind: "server_error", message: "The server had an error while processing your request."}),
+	"503":   refusal(&fault{status: 503, kind: "service_unavailable_error", code: "server_is_overloaded", message: "Our servers are currently overloaded. Please try again later."}),
 	"quota": refusal(&fault{status: 429, kind: "insufficient_quota", code: "insufficient_quota", message: "You exceeded your current quota, please check your plan and billing details."}),
 	"key":   refusal(&fault{status: 401, kind: "invalid_request_error", code: "invalid_api_key", message: "Incorrect API key provided."}),
 	"model": refusal(&fault{status: 404, kind: "invalid_request_error", code: "model_not_found", message: "The model does not exist or you do not have access to it."}),
+	// A project with data residency, asked at the address of another region.
+	"region": refusal(&fault{status: 401, kind: "invalid_request_error", code: "incorrect_hostname", message: "Attempted to access resource with incorrect regional hostname."}),
+	// What our own compiler of schemas should have refused.
+	"form": refusal(&fault{status: 400, kind: "invalid_request_error", code: "invalid_json_schema", param: "text.format.schema", message: "Invalid schema for response_format."}),
 
 	"timeout":   {status: http.StatusGatewayTimeout, serve: gatewayTimeout},
 	"hang":      {serve: hang},
 	"reset":     {serve: reset},
+	"torn":      {status: http.StatusOK, serve: tear},
+	"drip":      {status: http.StatusOK, serve: drip},
+	"endless":   {status: http.StatusOK, serve: flood},
 	"malformed": {status: http.StatusOK, serve: malformed},
 
 	"refusal":   {status: http.StatusOK, change: refuse},
@@ -70,13 +79,47 @@ func hang(_ http.ResponseWriter, r *http.Request) {
 }
 
 // reset breaks the connection after the request was read, with a TCP reset where it can.
-func reset(w http.ResponseWriter, _ *http.Request) {
-	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-		if tcp, ok := conn.(*net.TCPConn); ok {
-			_ = tcp.SetLinger(0) // else the close is an orderly one
+func reset(w http.ResponseWriter, _ *http.Request) { hangUp(w, "") }
+
+// tear breaks it in the middle of a good answer.
+func tear(w http.ResponseWriter, _ *http.Request) {
+	hangUp(w, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n"+begun)
+}
+
+// hangUp breaks the connection behind what was said. Only the connection itself can be reset: a handler that ends
+// without its whole answer closes it in order.
+func hangUp(w http.ResponseWriter, said string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = io.WriteString(conn, said)
+	if tcp, ok := conn.(*net.TCPConn); ok && said == "" { // with something said, a reset could overtake it
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// begun is how a good answer begins.
+const begun = `{"id":"resp_cut","object":"response","status":"completed","output":[{"type":"mess`
+
+// drip begins a good answer and never ends it: a byte now and then, as a proxy keeps a connection alive.
+func drip(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	say := http.NewResponseController(w)
+	for _, err := io.WriteString(w, begun); err == nil; _, err = io.WriteString(w, "a") {
+		if say.Flush() != nil || wait(r.Context(), 20*time.Millisecond) != nil {
+			break
 		}
-		_ = conn.Close()
-		return
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// flood is an answer without end, as fast as it is read.
+func flood(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	chunk := strings.Repeat("a", 64<<10)
+	for _, err := io.WriteString(w, begun); err == nil; _, err = io.WriteString(w, chunk) {
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -84,7 +127,7 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 // malformed is an answer that a proxy cut: status and type are good, the document is not whole.
 func malformed(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, `{"id":"resp_cut","object":"response","status":"completed","output":[{"type":"mess`)
+	_, _ = io.WriteString(w, begun)
 }
 
 func refuse(_ *request, d reply) {

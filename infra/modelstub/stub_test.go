@@ -150,13 +150,19 @@ func TestEveryKindOfFailureIsWhatTheRealClientMakesOfIt(t *testing.T) {
 	want := map[string]seen{
 		"429":       transient(429, "rate_limit_exceeded"),
 		"500":       transient(500, "server_error"),
+		"503":       transient(503, "server_is_overloaded"),
 		"timeout":   transient(504, ""),
 		"hang":      transient(0, ""),
 		"reset":     transient(0, ""),
+		"torn":      transient(200, ""),
+		"drip":      transient(200, ""),
 		"malformed": transient(200, ""),
+		"endless":   {Outcome: operation.Unusable, Category: operation.CategoryUnusableOutput, HTTP: 200},
 		"quota":     paused(429, "insufficient_quota"),
 		"key":       paused(401, "invalid_api_key"),
 		"model":     paused(404, "model_not_found"),
+		"region":    paused(401, "incorrect_hostname"),
+		"form":      {Outcome: operation.Paused, Category: operation.CategoryConfiguration, HTTP: 400, Code: "invalid_json_schema"},
 		"refusal":   spoilt(operation.Unusable, "completed"),
 		"filter":    spoilt(operation.Unusable, "incomplete"),
 		"length":    spoilt(operation.Truncated, "incomplete"),
@@ -173,7 +179,7 @@ func TestEveryKindOfFailureIsWhatTheRealClientMakesOfIt(t *testing.T) {
 			b := newBench(t)
 			b.fail(t, kind, 1)
 			ctx := t.Context()
-			if kind == "hang" {
+			if kind == "hang" || kind == "drip" {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
 				defer cancel()

@@ -62,7 +62,7 @@ func byCode(code, kind, param string) *fate {
 			return paused("the provider does not accept the API key")
 		case "model_not_found", "model_not_available":
 			return paused("the provider does not know the model, or not for this key")
-		case "unsupported_country_region_territory", "data_residency_mismatch":
+		case "unsupported_country_region_territory", "data_residency_mismatch", "incorrect_hostname":
 			return paused("the provider does not serve this region")
 		case "rate_limit_exceeded", "slow_down":
 			return transient("the provider's rate limit is reached")

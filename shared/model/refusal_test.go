@@ -59,6 +59,7 @@ func TestStatusAndCodeOfARefusalDecideTheOutcome(t *testing.T) {
 		{"401 without a body", 401, ``, operation.Paused, pausedP, ""},
 		{"forbidden", 403, errorBody("", invalid, ""), operation.Paused, pausedP, "invalid_request_error"},
 		{"region", 403, errorBody("unsupported_country_region_territory", "request_forbidden", ""), operation.Paused, pausedP, "unsupported_country_region_territory"},
+		{"a residency of another region", 401, errorBody("incorrect_hostname", invalid, ""), operation.Paused, pausedP, "incorrect_hostname"},
 		{"unknown model", 404, errorBody("model_not_found", invalid, ""), operation.Paused, pausedP, "model_not_found"},
 		{"unknown model, a 400", 400, errorBody("model_not_found", invalid, "model"), operation.Paused, pausedP, "model_not_found"},
 		{"nothing served at the path", 404, `not found`, operation.Paused, config, ""},

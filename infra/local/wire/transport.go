@@ -42,17 +42,23 @@ func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun := time.Now()
 	answer, err := w.base.RoundTrip(r)
 	var body []byte
+	whole := false
 	if err == nil {
-		body, err = swallow(answer) // the judge speaks after the whole answer came, not after its first byte
+		body, whole = swallow(answer) // the judge speaks after the whole answer came, not after its first byte
 	}
 	done := Done{Call: call, Operation: r.Header.Get("X-Amz-Target"), At: begun, Took: time.Since(begun)}
 	if err == nil {
 		done.Status = answer.StatusCode
+	}
+	if whole {
 		measured.after(&done, body)
 	}
 	w.record.add(done)
 	if err != nil {
 		return nil, err
+	}
+	if !whole { // the caller meets its end as it would without a wire
+		return answer, nil
 	}
 	if err := obey(w.judge(call, After), invocation); err != nil {
 		return nil, err
@@ -98,12 +104,32 @@ func service(r *http.Request) string {
 	return "model" // the only other service there is
 }
 
-func swallow(answer *http.Response) ([]byte, error) {
-	body, err := io.ReadAll(answer.Body)
-	answer.Body.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
+// mostSwallowed is how much of an answer is held back until all of it has come. What is longer is passed on as it
+// comes: it may have no end.
+const mostSwallowed = 8 << 20
+
+// swallow reads an answer, and gives it a body that reads the same. It tells whether that is all of it: an answer may
+// break off, and then its body breaks off there.
+func swallow(answer *http.Response) (body []byte, whole bool) {
+	from := answer.Body
+	body, err := io.ReadAll(io.LimitReader(from, mostSwallowed))
+	if err == nil && len(body) < mostSwallowed {
+		from.Close()
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+		return body, true
 	}
-	answer.Body = io.NopCloser(bytes.NewReader(body))
-	return body, nil
+	rest := io.Reader(from)
+	if err != nil {
+		rest = broken{err}
+	}
+	answer.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), rest), from}
+	return body, false
 }
+
+// broken is what is left of an answer that broke off.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, fmt.Errorf("read answer: %w", b.err) }

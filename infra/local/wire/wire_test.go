@@ -74,6 +74,55 @@ func TestACallPassesAndIsRecordedByItsName(t *testing.T) {
 	}
 }
 
+// An answer that breaks off does so where it did without a wire, and one without an end is not waited for.
+func TestAnAnswerThatIsNotWholeIsPassedOnAsItCame(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		serve  func(w http.ResponseWriter)
+		reads  int64 // bytes
+		breaks bool
+	}{
+		{"it breaks off", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, "begun")
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}, 5, true},
+		{"it never ends", func(w http.ResponseWriter) {
+			for chunk, err := strings.Repeat("a", 64<<10), error(nil); err == nil; _, err = io.WriteString(w, chunk) {
+			}
+		}, 20 << 20, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { c.serve(w) }))
+			defer server.Close()
+			judged := 0
+			w := wire.New(http.DefaultTransport, func(_ wire.Call, p wire.Phase) wire.Verdict {
+				if p == wire.After {
+					judged++
+				}
+				return wire.Pass
+			}, &wire.Record{}, nil)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := w.RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			n, err := io.CopyN(io.Discard, answer.Body, c.reads)
+			if n != c.reads || err != nil || answer.StatusCode != http.StatusOK || judged != 0 {
+				t.Fatalf("%d bytes with status %d, %v; judged %d times as a whole answer", n, answer.StatusCode, err, judged)
+			}
+			if _, err := answer.Body.Read(make([]byte, 1)); (err != nil) != c.breaks || errors.Is(err, io.EOF) {
+				t.Errorf("then %v", err)
+			}
+		})
+	}
+}
+
 func TestVerdictsBeforeAndAfter(t *testing.T) {
 	for _, c := range []struct {
 		name    string
