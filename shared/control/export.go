@@ -61,19 +61,19 @@ type Recipient struct {
 
 // A HeldEvent is an event with the exact body of its first delivery.
 type HeldEvent struct {
-	Event
-	Body []byte `json:"body_base64,omitempty"` // missing where none is kept
+	Event Event  `json:"event"`
+	Body  []byte `json:"body_base64,omitempty"` // missing where none is kept
 }
 
 // A HeldOperation is an operation with its output.
 type HeldOperation struct {
-	Operation
-	Output json.RawMessage `json:"output,omitempty"`
+	Operation Operation       `json:"operation"`
+	Output    json.RawMessage `json:"output,omitempty"`
 }
 
 // A HeldResult is a result with its output.
 type HeldResult struct {
-	Result
+	Result Result          `json:"result"`
 	Output json.RawMessage `json:"output,omitempty"`
 }
 

@@ -59,9 +59,9 @@ func TestAnExportHoldsEverything(t *testing.T) {
 	}
 	var events []string
 	for _, e := range got.Events {
-		events = append(events, e.ID)
+		events = append(events, e.Event.ID)
 		if string(e.Body) != "body" {
-			t.Errorf("body of %s: %q", e.ID, e.Body)
+			t.Errorf("body of %s: %q", e.Event.ID, e.Body)
 		}
 	}
 	if diff := cmp.Diff([]string{string(ancient.ID), string(lone.ID), string(first.ID)}, events); diff != "" {
@@ -70,8 +70,8 @@ func TestAnExportHoldsEverything(t *testing.T) {
 	if len(got.Operations) != 2 || string(got.Operations[0].Output) != `{"summary":"s"}` && string(got.Operations[1].Output) != `{"summary":"s"}` {
 		t.Errorf("operations %+v", got.Operations)
 	}
-	i := slices.IndexFunc(got.Operations, func(o control.HeldOperation) bool { return o.Decision != nil })
-	if i < 0 || got.Operations[i].Decision.By != "bob" || len(got.Operations[i].Attempts) != 2 {
+	i := slices.IndexFunc(got.Operations, func(o control.HeldOperation) bool { return o.Operation.Decision != nil })
+	if i < 0 || got.Operations[i].Operation.Decision.By != "bob" || len(got.Operations[i].Operation.Attempts) != 2 {
 		t.Errorf("no decision, or not all attempts: %+v", got.Operations)
 	}
 	if len(got.Results) != 2 || string(got.Results[0].Output) != `{"summary":"s"}` {
@@ -105,10 +105,10 @@ func TestAnExportOfMuchContentComesInPages(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, e := range got.Events {
-		if seen[e.ID] || !bytes.Equal(e.Body, large) {
-			t.Errorf("event %s twice, or with another body", e.ID)
+		if seen[e.Event.ID] || !bytes.Equal(e.Body, large) {
+			t.Errorf("event %s twice, or with another body", e.Event.ID)
 		}
-		seen[e.ID] = true
+		seen[e.Event.ID] = true
 	}
 }
 
@@ -119,7 +119,7 @@ func TestAnExportSaysWhenABodyIsGone(t *testing.T) {
 	d.events[e.ID] = e
 	d.goneBodies = true
 	got, _ := d.everything(t)
-	if len(got.Events) != 1 || got.Events[0].Body != nil || got.Events[0].BodyBytes != 4 {
+	if len(got.Events) != 1 || got.Events[0].Body != nil || got.Events[0].Event.BodyBytes != 4 {
 		t.Errorf("events %+v", got.Events)
 	}
 	if strings.Contains(toJSON(t, got.Events[0]), "body_base64") {

@@ -95,6 +95,8 @@ func serveCanned(t *testing.T) *canned {
 		"/api/endpoints":  control.Endpoint{Kind: "endpoint", Name: "woo-shop", Provider: "woocommerce", Secrets: []string{"ssm:hooks/woo-shop/1"}},
 		"/api/config":     control.Config{Kind: "config", Tenant: "shop", Environment: "test", Revision: 1},
 		"/api/plan":       control.Application{Kind: "plan", Tenant: "shop", Environment: "test", Revision: 1, Changes: []config.Change{}},
+		"/api/erase":      control.Erased{Kind: "erasure", Object: "customer:17"},
+		"/api/export":     control.Export{Kind: "export", Object: "customer:17"},
 		"/api/reveal":     control.Content{Kind: "body", ID: "evt_aaaaaaaaaaaaaaaa", Bytes: 10, Body: []byte(`{"id":794}`)},
 	}}
 	c.answer["/local/aws"] = cannedEngine(t)

@@ -141,7 +141,7 @@ func (p *program) root() *cobra.Command {
 	f.BoolVar(&p.yes, "yes", false, "do not ask before writing to a stack")
 	f.DurationVar(&p.timeout, "timeout", 30*time.Second, "longest wait for one answer")
 	root.AddCommand(p.localCommand(), p.sendCommand(), p.eventsCommand(), p.operationsCommand(), p.showCommand(), p.versionCommand(),
-		p.secretCommand(), p.verifyCommand(), p.initCommand(), p.applyCommand(), p.configCommand())
+		p.secretCommand(), p.verifyCommand(), p.initCommand(), p.applyCommand(), p.configCommand(), p.eraseCommand(), p.exportCommand())
 	return root
 }
 

@@ -1,0 +1,132 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"engang/infra/engang/client"
+	"engang/infra/engang/text"
+	"engang/shared/control"
+	"engang/shared/object"
+)
+
+type erasing struct {
+	object, reason, after string
+	dryRun                bool
+}
+
+func (p *program) eraseCommand() *cobra.Command {
+	var e erasing
+	cmd := &cobra.Command{
+		Use: "erase", Short: "Remove everything that is held of an object", Args: noArguments,
+		Long: "Work that is under way is stopped, the object's events are emptied with their bodies, and its operations, attempts and results are removed. " +
+			"Each event stays known, without what it said, so that a repeat stays a repeat; a later event of the object is new work. " +
+			"Where something was under way, the command waits until that has come to its end, and looks once more.\n" +
+			"Recovery copies of the table hold the data up to their own time, and messages in queues name the object for some days.",
+		Example: "  engang erase --object product:794 --dry-run\n  engang erase --object customer:17 --reason \"asked to be forgotten\"\n" +
+			"  engang erase --object customer:17 --reason \"asked to be forgotten\" --after eyJpZCI6Ij",
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.erase(cmd.Context(), e) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&e.object, "object", "", "what is erased (product:794)")
+	f.StringVar(&e.reason, "reason", "", "why; it is kept in the audit log")
+	f.BoolVar(&e.dryRun, "dry-run", false, "only count what would be erased")
+	f.StringVar(&e.after, "after", "", "go on with an erasure that was interrupted")
+	return cmd
+}
+
+// held refuses what names no object, and an act without a reason.
+func held(name, reason, act string) error {
+	if _, err := object.ParseID(name); err != nil {
+		return usage("--object %q: kind:id, as in product:794", name)
+	}
+	if act != "" && strings.TrimSpace(reason) == "" {
+		return usage("%s is recorded: say why with --reason", act)
+	}
+	return nil
+}
+
+func (p *program) erase(ctx context.Context, e erasing) error {
+	act := "an erasure"
+	if e.dryRun {
+		act = ""
+	}
+	if err := held(e.object, e.reason, act); err != nil {
+		return err
+	}
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	if !e.dryRun {
+		if err := p.announce(); err != nil {
+			return err
+		}
+	}
+	sum, err := p.eraseAll(ctx, c, e)
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.writeJSON(sum)
+	}
+	return text.Erased(p.Stdout, sum)
+}
+
+// eraseAll makes call after call. Whatever stops it says how to go on.
+func (p *program) eraseAll(ctx context.Context, c *client.Client, e erasing) (control.Erased, error) {
+	var sum control.Erased
+	h := client.Held{Object: e.object, Reason: e.reason, DryRun: e.dryRun, After: e.after}
+	for {
+		got, err := c.Erase(ctx, h)
+		if err != nil {
+			return sum, p.interrupted(p.explain(err), h)
+		}
+		add(&got, sum)
+		sum = got
+		if h.After = got.Next; h.After == "" {
+			return sum, nil
+		}
+		if got.AgainAt == nil {
+			continue
+		}
+		if err := p.outlast(ctx, *got.AgainAt); err != nil {
+			return sum, p.interrupted(err, h)
+		}
+	}
+}
+
+// add adds what the calls before have done.
+func add(to *control.Erased, before control.Erased) {
+	to.Events += before.Events
+	to.Batches += before.Batches
+	to.Bodies += before.Bodies
+	to.Cancelled += before.Cancelled
+	to.Items += before.Items
+}
+
+// outlast waits for what is under way to come to its end.
+func (p *program) outlast(ctx context.Context, end time.Time) error {
+	fmt.Fprintf(p.Stderr, "something was under way: the last look is at %s\n", p.clock().Second(&end))
+	wait := time.NewTimer(max(end.Sub(p.Now()), 0) + 100*time.Millisecond)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return errors.New("interrupted")
+	case <-wait.C:
+		return nil
+	}
+}
+
+// interrupted says how an erasure is gone on with: begun again, it would not know what was under way.
+func (p *program) interrupted(err error, h client.Held) error {
+	if h.After == "" || h.DryRun {
+		return err
+	}
+	return fmt.Errorf("%w. It is not done; go on with: %s", err, p.suggest(fmt.Sprintf("erase --object %s --reason %q --after %s", h.Object, h.Reason, h.After)))
+}

@@ -1,0 +1,180 @@
+package program_test
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"engang/shared/control"
+)
+
+// erased is one answer of an erasure.
+func erased(change func(*control.Erased)) control.Erased {
+	e := control.Erased{Kind: "erasure", Object: "product:794", Tenant: "shop", Environment: "test", At: noon, EffectsSent: []json.RawMessage{}}
+	change(&e)
+	return e
+}
+
+// inTurn answers one after the other, and then the last again.
+func inTurn(all ...any) func() any {
+	n := 0
+	return func() any {
+		n++
+		return all[min(n, len(all))-1]
+	}
+}
+
+func TestErasuresAreTold(t *testing.T) {
+	soon := noon.Add(10 * time.Millisecond)
+	pages := func() func() any {
+		return inTurn(
+			erased(func(e *control.Erased) { e.Events, e.Items, e.Cancelled, e.Next = 2, 3, 1, "more" }),
+			erased(func(e *control.Erased) { e.Events, e.Bodies, e.Batches, e.AgainAt, e.Next = 1, 1, 1, &soon, "last" }),
+			erased(func(e *control.Erased) { e.Items = 1 }),
+		)
+	}
+	for _, c := range []struct {
+		name   string
+		answer func() any
+		args   []string
+		bodies []string
+	}{
+		{"erase", pages(), []string{"erase", "--object", "product:794", "--reason", "asked to"}, []string{
+			`{"object":"product:794","reason":"asked to"}`, `{"object":"product:794","reason":"asked to","after":"more"}`, `{"object":"product:794","reason":"asked to","after":"last"}`,
+		}},
+		{"erase-json", pages(), []string{"erase", "--object", "product:794", "--reason", "asked to", "--json"}, nil},
+		{"erase-dry-run", inTurn(erased(func(e *control.Erased) { e.DryRun, e.Events, e.Items, e.Cancelled = true, 1, 3, 2 })), []string{"erase", "--object", "product:794", "--dry-run"}, []string{
+			`{"object":"product:794","dry_run":true}`,
+		}},
+		{"erase-nothing", inTurn(erased(func(*control.Erased) {})), []string{"erase", "--object", "product:794", "--reason", "asked to"}, nil},
+		{"erase-going-on", inTurn(erased(func(e *control.Erased) { e.Events = 1 })), []string{"erase", "--object", "product:794", "--reason", "asked to", "--after", "last"}, []string{
+			`{"object":"product:794","reason":"asked to","after":"last"}`,
+		}},
+	} {
+		api := serveCanned(t)
+		api.answer["/api/erase"] = c.answer
+		code, stdout, stderr := run(t, t.Context(), append(c.args, "--target", api.url)...)
+		if code != 0 {
+			t.Errorf("%s: exit %d: %s", c.name, code, stderr)
+		}
+		golden(t, c.name, stdout)
+		if waits := strings.Contains(stderr, "the last look is at 2026-11-29 12:00:00"); waits != (c.name == "erase" || c.name == "erase-json") {
+			t.Errorf("%s: stderr %s", c.name, stderr)
+		}
+		if c.bodies != nil && strings.Join(c.bodies, "\n") != strings.Join(api.bodies, "\n") {
+			t.Errorf("%s: asked\n%s", c.name, strings.Join(api.bodies, "\n"))
+		}
+	}
+}
+
+// Begun again, it would not know what was under way.
+func TestAnErasureThatIsInterruptedSaysHowToGoOn(t *testing.T) {
+	late := noon.Add(time.Hour)
+	for _, c := range []struct {
+		name string
+		last any
+		code int
+	}{
+		{"by a person", erased(func(e *control.Erased) { e.AgainAt, e.Next = &late, "last" }), 1},
+		{"by a fault", refusal{503, `{"title":"Temporarily unavailable"}`}, 6},
+	} {
+		api := serveCanned(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		api.answer["/api/erase"] = inTurn(erased(func(e *control.Erased) { e.Next = "last" }), c.last)
+		code, stdout, stderr := run(t, ctx, "erase", "--object", "product:794", "--reason", "asked to", "--target", api.url)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, `go on with: engang erase --object product:794 --reason "asked to" --after last`) {
+			t.Errorf("%s: exit %d %s%s", c.name, code, stdout, stderr)
+		}
+	}
+}
+
+func exportPages() func() any {
+	first := control.Export{
+		Kind: "export", Object: "product:794", Tenant: "shop", Environment: "test", At: noon, By: "ann", Reason: "a request",
+		Purposes:   []control.Purpose{{Recipe: "product-card@3", Fields: []string{"description", "name"}}},
+		Recipients: []control.Recipient{{Name: "openai", Models: []string{"gpt-5.4-mini-2026-03-17"}, Calls: 1}},
+		Operations: []control.HeldOperation{{Operation: completed(), Output: json.RawMessage(`{"summary":"A <b> chair"}`)}},
+		Results:    []control.HeldResult{{Result: object().Results[0], Output: json.RawMessage(`{"summary":"A <b> chair"}`)}},
+		Events:     []control.HeldEvent{{Event: settledEvent(), Body: []byte(`{"id":794,"name":"A & \u202e"}`)}},
+		Next:       "more",
+	}
+	second := control.Export{
+		Kind: "export", Object: "product:794", Tenant: "shop", Environment: "test", At: noon, By: "ann", Reason: "a request",
+		Purposes: []control.Purpose{}, Recipients: []control.Recipient{}, Operations: []control.HeldOperation{}, Results: []control.HeldResult{},
+		Events: []control.HeldEvent{{Event: parkedEvent(), Body: []byte("no JSON")}, {Event: parkedEvent()}},
+	}
+	return inTurn(first, second)
+}
+
+func TestAnExportIsOneDocument(t *testing.T) {
+	for _, args := range [][]string{{"export"}, {"export", "--json"}} {
+		api := serveCanned(t)
+		api.answer["/api/export"] = exportPages()
+		code, stdout, stderr := run(t, t.Context(), append(args, "--object", "product:794", "--reason", "a request", "--target", api.url)...)
+		if code != 0 || stderr != "" {
+			t.Errorf("exit %d: %s", code, stderr)
+		}
+		golden(t, "export-json", stdout)
+		if strings.Join(api.bodies, "\n") != `{"object":"product:794","reason":"a request"}`+"\n"+`{"object":"product:794","reason":"a request","after":"more"}` {
+			t.Errorf("asked %v", api.bodies)
+		}
+	}
+}
+
+func TestAnExportToAFileIsForItsOwnerAlone(t *testing.T) {
+	api := serveCanned(t)
+	api.answer["/api/export"] = exportPages()
+	file := filepath.Join(t.TempDir(), "export.json")
+	code, stdout, stderr := run(t, t.Context(), "export", "--object", "product:794", "--reason", "a request", "--out", file, "--target", api.url)
+	if code != 0 || stdout != file+": 3 events, 1 operation, 1 result of product:794\n" {
+		t.Fatalf("exit %d %s%s", code, stdout, stderr)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil || !json.Valid(raw) || !strings.Contains(string(raw), `"name": "A & \u202e"`) {
+		t.Errorf("%s, %v", raw, err)
+	}
+
+	code, _, stderr = run(t, t.Context(), "export", "--object", "product:794", "--reason", "a request", "--out", file, "--target", api.url)
+	if again, _ := os.ReadFile(file); code != 2 || !strings.Contains(stderr, "there is such a file") || string(again) != string(raw) {
+		t.Errorf("over another file: exit %d %s", code, stderr)
+	}
+
+	api.answer["/api/export"] = inTurn(exportPages()(), refusal{503, `{"title":"Temporarily unavailable"}`})
+	other := filepath.Join(t.TempDir(), "other.json")
+	code, stdout, _ = run(t, t.Context(), "export", "--object", "product:794", "--reason", "a request", "--out", other, "--json", "--target", api.url)
+	if _, err := os.Stat(other); code != 6 || stdout != "" || !os.IsNotExist(err) && err != fs.ErrNotExist {
+		t.Errorf("half an export was left: exit %d, %v", code, err)
+	}
+}
+
+func TestErasuresAndExportsThatAreRefused(t *testing.T) {
+	api := serveCanned(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"erase", "--reason", "why"}, "--object"},
+		{[]string{"erase", "--object", "794", "--reason", "why"}, "kind:id"},
+		{[]string{"erase", "--object", "product:794"}, "--reason"},
+		{[]string{"erase", "--object", "product:794", "--reason", " "}, "--reason"},
+		{[]string{"erase", "product:794", "--reason", "why"}, "takes no argument"},
+		{[]string{"export", "--object", "product:794"}, "--reason"},
+		{[]string{"export", "--reason", "why"}, "--object"},
+		{[]string{"export", "--object", "product:794", "--reason", "why", "--out", t.TempDir()}, "there is such a file"},
+	} {
+		code, stdout, stderr := run(t, t.Context(), append(c.args, "--target", api.url)...)
+		if code != 2 || stdout != "" || !strings.Contains(stderr, c.says) || len(api.bodies) != 0 {
+			t.Errorf("%v: exit %d %s%s, %d calls", c.args, code, stdout, stderr, len(api.bodies))
+		}
+	}
+}
