@@ -106,7 +106,7 @@ func decisionContracts() []contract {
 			putRanked(t, table, 0)
 		}),
 		reject, aside, dismissContract(),
-		dismissEventContract("W27 dismiss an event", parked1), dismissEventContract("W27 dismiss an event, parked by the reconciler", parkedUnsent), dismissConflictContract(),
+		dismissEventContract("W27 dismiss an event", parked1), dismissEventContract("W27 dismiss an event, parked by the reconciler", parkedUnsent), dismissWithContract(), dismissConflictContract(),
 	}, cancelContracts()...)
 }
 
@@ -250,6 +250,49 @@ func dismissEventContract(name string, before func(*testing.T, dynamotest.DB, *d
 		},
 		refused: map[string]func(context.Context, *dynamo.Table) error{
 			"an open event": dismiss(2), "an event that was parked with its operation": dismiss(3), "an unknown event": dismiss(7),
+		},
+	}
+}
+
+// An event that was parked with its operation goes with that one.
+func dismissWithContract() contract {
+	act := func(who, n int) inbox.Dismissal {
+		d := eventDismissal(who)
+		d.Event, d.With = eventID(n), true
+		return d
+	}
+	var parked inbox.Event
+	dismiss := func(n int) func(context.Context, *dynamo.Table) error {
+		return func(ctx context.Context, table *dynamo.Table) error { return table.DismissEvent(ctx, act(0, n)) }
+	}
+	return contract{
+		name: "W27 dismiss an event with its operation", call: "W27", other: is(inbox.ErrStale),
+		before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			for n := range 4 {
+				received(t, table, n+1)
+			}
+			must(t, table.End(t.Context(), parkingWith(0, 0)))
+			parked = eventOf(t, table, 1)
+			alone := parking(0, 0)
+			alone.Event = eventID(3)
+			must(t, table.End(t.Context(), alone))
+			settled := settling(0, 0)
+			settled.Event = eventID(4)
+			must(t, table.End(t.Context(), settled))
+		},
+		write: func(ctx context.Context, table *dynamo.Table, who int) error {
+			return table.DismissEvent(ctx, act(who, 1))
+		},
+		effect: func(t *testing.T, table *dynamo.Table, who int) {
+			want, got := parked, eventOf(t, table, 1)
+			same(t, "dismissed", &inbox.Dismissed{By: person(who), At: later(950 + who), Note: "a test"}, got.Dismissed)
+			same(t, "expires", later(95000), got.ExpiresAt)
+			want.Dismissed, want.ExpiresAt = got.Dismissed, got.ExpiresAt
+			same(t, "event, apart from the dismissal", want, got)
+			same(t, "review list", []operation.Waiting{{Event: eventID(3), Since: later(50)}}, reviews(t, table, 100))
+		},
+		refused: map[string]func(context.Context, *dynamo.Table) error{
+			"an open event": dismiss(2), "an event that stands in the list itself": dismiss(3), "a settled event": dismiss(4), "an unknown event": dismiss(7),
 		},
 	}
 }

@@ -31,7 +31,7 @@ func Statements() map[string]Statement {
 		"parkAlone": parkAlone, "pushSend": pushSend, "parkUnsent": parkUnsent, "reopenAny": reopenAny, "reopen": reopen, "replay": replay, "pushDue": pushDue,
 		"claim": claim, "complete": complete, "retry": retry, "fail": fail, "supersede": supersede, "exhaust": exhaust, "raise": raise, "redrive": redrive,
 		"putLosing": putLosing, "hold": hold, "renew": renew, "giveBack": giveBack,
-		"approve": approve, "reject": reject, "setAside": setAside, "dismiss": dismiss, "cancel": cancel, "dismissEvent": dismissEvent, "dismissConflict": dismissConflict,
+		"approve": approve, "reject": reject, "setAside": setAside, "dismiss": dismiss, "cancel": cancel, "dismissEvent": dismissEvent, "dismissWith": dismissWith, "dismissConflict": dismissConflict,
 		"openBreaker": openBreaker, "probeBreaker": probeBreaker, "closeBreaker": closeBreaker, "resumeBreaker": resumeBreaker, "putPause": putPause,
 		"reserve": reserve, "correct": correct, "takeMinute": takeMinute, "putHead": putHead,
 		"putResult": putResult, "claimAddress": claimAddress, "putVersion": putVersion, "firstPointer": firstPointer, "movePointer": movePointer, "putEntry": putEntry,

@@ -67,6 +67,11 @@ var (
 	dismissEvent = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :parked",
 		moves("", inbox.Dismiss), state(":parked", inbox.Parked), says(":review", review))
 
+	// W27 of an event that was parked with its operation, which is dismissed. Refused: it is not parked so, or
+	// was dismissed already.
+	dismissWith = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later", "#st = :parked AND attribute_not_exists(#oq) AND attribute_not_exists(#dec)",
+		moves("", inbox.Dismiss), state(":parked", inbox.Parked))
+
 	// W27: nothing is to be done about another fact under an event's key. Refused as above.
 	dismissConflict = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review",
 		says(":review", review))

@@ -83,12 +83,16 @@ func ownDecision(err error, writeID string, next operation.State) error {
 }
 
 // DismissEvent takes a parked event, or a conflict of an event, off the review list (W27). It returns
-// [inbox.ErrStale] when that does not stand there. A repeat of the same act, by person, time and reason, is
+// [inbox.ErrStale] when that does not stand there; with an operation, when the event was not parked with one,
+// or was dismissed. A repeat of the same act, by person, time and reason, is
 // success.
 func (t *Table) DismissEvent(ctx context.Context, d inbox.Dismissal) error {
 	s, k := dismissEvent, eventKey(d.Event)
-	if d.Conflict != "" {
+	switch {
+	case d.Conflict != "":
 		s, k = dismissConflict, conflictKey(d.Event, d.Conflict)
+	case d.With:
+		s = dismissWith
 	}
 	given := item{":person": str(d.By), ":now": millis(d.Now), ":reason": str(d.Note)}
 	err := t.change(ctx, s.expiring(given, d.ExpiresAt), k, given)

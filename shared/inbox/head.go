@@ -18,10 +18,13 @@ type Head struct {
 	ExpiresAt time.Time
 }
 
-// A Dismissal takes a parked event, or a conflict of an event, off the review list (W27).
+// A Dismissal takes a parked event, or a conflict of an event, off the review list (W27). An event that was
+// parked with its operation does not stand there itself: it goes when that one is dismissed, so that it can
+// leave the table too.
 type Dismissal struct {
 	Event     EventID
 	Conflict  string // digest of the other fact; empty: the event itself
+	With      bool   // the event was parked with an operation that is dismissed
 	By        string
 	Note      string
 	Now       time.Time
