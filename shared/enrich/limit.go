@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/spend"
 )
@@ -15,6 +16,7 @@ type Spending interface {
 	Reserve(ctx context.Context, r spend.Reservation) error
 	Correct(ctx context.Context, c spend.Correction) error
 	TakeMinute(ctx context.Context, m spend.Minute) error
+	Spent(ctx context.Context, scope object.Scope, recipe, day string) (spend.Day, error)
 }
 
 // kept is how long a day's or a minute's item stays after its end.
@@ -44,7 +46,7 @@ func (j *job) limited(ctx context.Context, lease operation.Lease) (stopped bool,
 		r := spend.Reservation{Scope: j.key.Scope, Recipe: j.recipe.Name, Day: spend.DayOf(now), Attempt: lease.Attempt, Worst: worst, Limit: l.USDPerDay, Expires: now.Add(kept)}
 		err := persist(ctx, func() error { return j.Store.Reserve(ctx, r) })
 		if err != nil {
-			return true, ending{}, j.usedUp(ctx, lease, err, held{spend.NextDay(now).Add(j.jitter(10 * time.Minute)), fmt.Sprintf("the recipe's $%s a day are used up", l.USDPerDay)})
+			return true, ending{}, j.usedUp(ctx, lease, err, j.untilAffordable(ctx, r, now))
 		}
 		j.reserved = &r
 	}
@@ -55,6 +57,25 @@ func (j *job) limited(ctx context.Context, lease operation.Lease) (stopped bool,
 type held struct {
 	until time.Time
 	why   string
+}
+
+// untilAffordable is when a refused reservation is worth another try: the next day, but soon where the day is only
+// full of what calls under way have set aside, since most of it comes back.
+func (j *job) untilAffordable(ctx context.Context, r spend.Reservation, now time.Time) held {
+	h := held{spend.NextDay(now).Add(j.jitter(10 * time.Minute)), fmt.Sprintf("the recipe's $%s a day are used up", r.Limit)}
+	day, err := j.Store.Spent(ctx, r.Scope, r.Recipe, r.Day)
+	if err != nil {
+		j.Log.WarnContext(ctx, "day not read", "recipe", j.recipe.Ref().String(), "err", err)
+		return h
+	}
+	paid := day.Sum
+	for _, aside := range day.Reserved {
+		paid -= aside
+	}
+	if soon := now.Add(j.Limits.Pause); paid+r.Worst <= r.Limit && soon.Before(h.until) {
+		return held{soon, fmt.Sprintf("what is left of the recipe's $%s a day is set aside for calls under way", r.Limit)}
+	}
+	return h
 }
 
 // usedUp gives the attempt back (W24) where a limit is used up.

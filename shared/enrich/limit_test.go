@@ -120,9 +120,10 @@ func TestAReservationOfADeadWorkerStands(t *testing.T) {
 		}
 		w.pass(limits.Lease + limits.Skew + time.Second)
 		w.run(id)
-		if w.model.count() != 1 || w.event(id).State != inbox.Received {
-			t.Errorf("%d calls, event %s: the limit was passed", w.model.count(), w.event(id).State)
+		if w.model.count() != 1 {
+			t.Errorf("%d calls: the limit was passed", w.model.count())
 		}
+		w.open(id, w.clock().Add(limits.Pause)) // most of what is set aside usually comes back: it does not wait for the next day
 	})
 }
 
