@@ -29,6 +29,7 @@ func (b *builder) build() config.Set {
 	b.set.Scope = object.Scope{Tenant: b.text("tenant"), Environment: b.text("environment")}
 	b.common()
 	b.provider()
+	b.each("targets", b.target)
 	b.each("recipes", b.recipe)
 	b.each("endpoints", b.endpoint)
 	slices.SortFunc(b.set.Recipes, func(x, y recipe.Recipe) int { return cmp.Compare(x.Name, y.Name) })
@@ -112,7 +113,7 @@ func (b *builder) provider() {
 	}
 	p := config.Provider{APIKey: f.APIKey, BaseURL: f.BaseURL}
 	for _, model := range n.at([]string{"usd_per_million"}).keys {
-		price, err := f.Prices[model.name].price()
+		price, err := f.Prices[model.name].tiered()
 		if err != nil {
 			b.fault(at+pointer("usd_per_million", model.name), strings.ReplaceAll(err.Error(), "\n", ", "), "copy the price and its day from the provider's page")
 		}
@@ -127,7 +128,9 @@ func (b *builder) provider() {
 func (b *builder) recipe(name, at string, n *node) {
 	var f fileRecipe
 	if b.decode(at, n, &f) {
-		b.set.Recipes = append(b.set.Recipes, f.recipe(name))
+		r := f.recipe(name)
+		r.Limits = b.limits(at+"/limits", f.Limits)
+		b.set.Recipes = append(b.set.Recipes, r)
 	}
 }
 

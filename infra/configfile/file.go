@@ -36,6 +36,8 @@ type filePrice struct {
 	CacheWrite *decimal `json:"cache_write"`
 	Output     *decimal `json:"output"`
 	AsOf       string   `json:"as_of"`
+
+	Tiers map[string]filePrice `json:"tiers"`
 }
 
 type fileEndpoint struct {
@@ -50,6 +52,9 @@ type fileEndpoint struct {
 	TypeAt *document.Pointer `json:"type_at"`
 	Legacy bool              `json:"legacy"`
 	HMAC   *fileHMAC         `json:"hmac"`
+
+	SilentAfter span         `json:"silent_after"`
+	CatchUp     *fileCatchUp `json:"catch_up"`
 }
 
 type fileHMAC struct {
@@ -70,11 +75,18 @@ type fileRecipe struct {
 	Output       recipe.Output  `json:"output"`
 	Checks       []recipe.Check `json:"checks"`
 	Policy       recipe.Policy  `json:"policy"`
+
+	Quiet    span              `json:"quiet_period"`
+	Review   *recipe.Review    `json:"review"`
+	Limits   fileLimits        `json:"limits"`
+	Examples []json.RawMessage `json:"examples"`
 }
 
 type fileFields struct {
 	Fields   map[string]fileField `json:"fields"`
 	Required []string             `json:"required"`
+	RefuseIf map[string]string    `json:"refuse_if"`
+	Mask     []string             `json:"mask"`
 }
 
 type fileField struct{ recipe.Field }
@@ -169,6 +181,10 @@ func (f fileEndpoint) endpoint(name string) config.Endpoint {
 	if h := f.HMAC; h != nil {
 		e.HMAC = &config.HMAC{Header: h.Header, Prefix: h.Prefix, Encoding: h.Encoding, TimeHeader: h.TimeHeader, WindowSeconds: int(h.Window)}
 	}
+	e.SilentAfterSeconds = int(f.SilentAfter)
+	if up := f.CatchUp; up != nil {
+		e.CatchUp = &config.CatchUp{Target: up.Target, EverySeconds: int(up.Every)}
+	}
 	for event, rule := range f.Events {
 		e.Events[event] = rule.EventRule
 	}
@@ -178,7 +194,7 @@ func (f fileEndpoint) endpoint(name string) config.Endpoint {
 func (f fileRecipe) recipe(name string) recipe.Recipe {
 	r := recipe.Recipe{
 		Name: name, Version: f.Version,
-		Input: recipe.Fields{Fields: map[string]recipe.Field{}, Required: f.Input.Required},
+		Input: recipe.Fields{Fields: map[string]recipe.Field{}, Required: f.Input.Required, RefuseIf: f.Input.RefuseIf, Mask: f.Input.Mask},
 		Model: recipe.Model{
 			Provider: f.Model.Provider, Name: f.Model.Name, AllowAlias: f.Model.AllowAlias, Mode: f.Model.Mode,
 			Options: recipe.Options{
@@ -187,6 +203,7 @@ func (f fileRecipe) recipe(name string) recipe.Recipe {
 			},
 		},
 		Instructions: f.Instructions, Output: f.Output, Checks: f.Checks, Policy: f.Policy,
+		QuietSeconds: int(f.Quiet), Review: f.Review, Examples: f.Examples,
 	}
 	for field, what := range f.Input.Fields {
 		r.Input.Fields[field] = what.Field

@@ -168,13 +168,13 @@ func parse(sources []Source) (*File, error) {
 }
 
 // sections hold named parts, which may be spread over files.
-var sections = []string{"providers", "endpoints", "recipes"}
+var sections = []string{"providers", "endpoints", "recipes", "targets"}
 
 // headers may be repeated in each file, and must say the same.
 var headers = []string{"version", "tenant", "environment"}
 
 // shared is what files may repeat that are also applied each on its own: word for word.
-var shared = []string{"data", "providers"}
+var shared = []string{"data", "providers", "targets"}
 
 // merge makes one mapping of several documents.
 func merge(roots []*node, faults *Faults) *node {

@@ -183,7 +183,7 @@ func TestParseFillsInWhatIsNotSaid(t *testing.T) {
 
 // Where the base says nothing of it, one row must have one fault, in the right line, with a remedy.
 func TestParseRefusesOneThing(t *testing.T) {
-	for _, test := range refusals {
+	for _, test := range append(refusals, limitRefusals...) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := parse(with(t, test.from, test.to))
 			faults, ok := errors.AsType[configfile.Faults](err)
@@ -230,7 +230,7 @@ func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 	if !fits(base) || !fits(string(infra.LocalConfig)) {
 		t.Fatal("the schema refuses a file that is read")
 	}
-	for _, test := range refusals {
+	for _, test := range append(refusals, limitRefusals...) {
 		if test.beyond {
 			continue
 		}
@@ -271,7 +271,7 @@ func TestSchemaAndCodeNameTheSameThings(t *testing.T) {
 
 func TestParseNamesAllFaultsAtOnce(t *testing.T) {
 	_, err := parse(strings.NewReplacer(
-		"tenant: shop", "tenant: my shop", "store: false", "store: true", "as: text", "as: markdown", "policy: auto", "polcy: auto\n    quiet_period: 30s",
+		"tenant: shop", "tenant: my shop", "store: false", "store: true", "as: text", "as: markdown", "policy: auto", "polcy: auto\n    effects: [a]",
 		"{recipes: [card]", "{recipes: [crad]", "max_body: 512KiB", "max_body: 8MiB", "required: [name]", "required: [nmae]",
 	).Replace(base))
 	faults, _ := errors.AsType[configfile.Faults](err)

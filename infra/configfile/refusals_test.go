@@ -28,10 +28,8 @@ var refusals = []refusal{
 	{name: "an unknown key", from: "tenant: shop\n", to: "tenant: shop\ntennant: shop\n", line: 3, reason: `unknown key "tennant"`},
 	{name: "an unknown key far down", from: "max: 4000", to: "maximum: 4000", line: 28, at: card + "/input/fields/text", reason: `unknown key "maximum"`},
 	{name: "a key in capitals", from: "    policy: auto", to: "    Policy: auto", line: 48, at: card, reason: `unknown key "Policy"`},
-	{name: "a key that comes later, of a recipe", from: "    policy: auto", to: "    quiet_period: 30s", line: 48, at: card, reason: "quiet_period is not built yet"},
-	{name: "a key that comes later, of an endpoint", from: "    max_body: 512KiB", to: "    catch_up: {target: woo-shop, every: 15m}", line: 21, at: woo, reason: "catch_up is not built yet"},
-	{name: "a key that comes later, of the input", from: "      required: [name]", to: "      mask: [email]", line: 30, at: card + "/input", reason: "mask is not built yet"},
-	{name: "a key that comes later, of the file", from: "recipes:\n", to: "targets: {}\nrecipes:\n", line: 22, reason: "targets is not built yet"},
+	{name: "a key that comes later, of a recipe", from: "    policy: auto", to: "    effects: [write-card]", line: 48, at: card, reason: "effects is not built yet"},
+	{name: "a key that comes later, of the file", from: "recipes:\n", to: "effects: {}\nrecipes:\n", line: 22, reason: "effects is not built yet"},
 	{name: "a section without a value", from: "data: {event_days: 7, result_days: 70}", to: "data:", line: 4, at: "/data", reason: "no value"},
 
 	// Rows on YAML.
@@ -133,5 +131,6 @@ var refusals = []refusal{
 	{name: "a check of nothing", from: ", length: [1, 300], deny: [best]", to: "", line: 47, at: card + "/checks/0", reason: "too few"},
 	{name: "a check of a place that is not there", from: "path: /summary", to: "path: /sumary", line: 47, at: card + "/checks/0/path", reason: "leads nowhere", beyond: true},
 	{name: "a length of one number", from: "[1, 300]", to: "[300]", line: 47, at: card + "/checks/0/length", reason: "too few"},
-	{name: "a policy that comes later", from: "policy: auto", to: "policy: review-on-flag", line: 48, at: card + "/policy", reason: "not one of"},
+	{name: "a policy of ours", from: "policy: auto", to: "policy: sometimes", line: 48, at: card + "/policy", reason: "not one of"},
+	{name: "a policy without what it looks at", from: "policy: auto", to: "policy: review-on-flag", line: 48, at: card + "/policy", reason: "without a flag", beyond: true},
 }

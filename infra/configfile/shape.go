@@ -20,20 +20,19 @@ import (
 
 // laterKeys are keys of config.md that are not built yet, by the place in the schema where they belong.
 var laterKeys = map[string][]string{
-	"":                               {"targets", "effects"},
-	"/$defs/endpoint":                {"silent_after", "catch_up"},
-	"/$defs/recipe":                  {"quiet_period", "review", "limits", "effects", "examples"},
-	"/$defs/recipe/properties/input": {"refuse_if", "mask", "personal"},
-	"/$defs/field":                   {"personal"},
+	"":              {"effects"},
+	"/$defs/recipe": {"effects"},
 }
 
 // namedPlaces are the places in a file whose names a schema judges. The library's own report of where a
 // bad name stands is overwritten by what it looks at next.
 var namedPlaces = map[string]string{
-	"/properties/endpoints/propertyNames":                            "/endpoints",
-	"/properties/recipes/propertyNames":                              "/recipes",
-	"/$defs/endpoint/properties/events/propertyNames":                "/endpoints/*/events",
-	"/$defs/recipe/properties/input/properties/fields/propertyNames": "/recipes/*/input/fields",
+	"/properties/endpoints/propertyNames":                               "/endpoints",
+	"/properties/recipes/propertyNames":                                 "/recipes",
+	"/properties/targets/propertyNames":                                 "/targets",
+	"/$defs/endpoint/properties/events/propertyNames":                   "/endpoints/*/events",
+	"/$defs/recipe/properties/input/properties/fields/propertyNames":    "/recipes/*/input/fields",
+	"/$defs/recipe/properties/input/properties/refuse_if/propertyNames": "/recipes/*/input/refuse_if",
 }
 
 var tellableKey = regexp.MustCompile(`^[A-Za-z0-9_.$-]{1,40}$`)
@@ -127,7 +126,7 @@ func (s *shape) say(k jsonschema.ErrorKind) (reason, remedy string) {
 		return "a number out of range", ""
 	case *kind.MinItems, *kind.MinProperties:
 		return "too few entries", ""
-	case *kind.MaxItems:
+	case *kind.MaxItems, *kind.MaxProperties:
 		return "too many entries", ""
 	case *kind.MinLength:
 		return "an empty text", ""

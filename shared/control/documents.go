@@ -182,6 +182,9 @@ type Endpoint struct {
 	Secrets     []string             `json:"secrets"` // references
 	Events      map[string]EventRule `json:"events"`
 	MaxBody     int                  `json:"max_body,omitempty"` // bytes
+
+	SilentAfter int             `json:"silent_after_seconds,omitempty"` // without a delivery for so long, the sender counts as silent
+	CatchUp     *config.CatchUp `json:"catch_up,omitempty"`
 }
 
 // An EventRule says what is done with events of one type.

@@ -160,6 +160,7 @@ func endpointOf(e config.Endpoint, p config.Pointer) Endpoint {
 		Kind: "endpoint", Name: e.Name, Version: p.Endpoints[e.Name], Tenant: e.Scope.Tenant, Environment: e.Scope.Environment,
 		Provider: e.Provider, PublicURL: e.PublicURL, Source: e.Source, Secrets: []string{}, Events: map[string]EventRule{},
 		Type: e.Type, Legacy: e.Legacy, HMAC: e.HMAC, MaxBody: e.MaxBody,
+		SilentAfter: e.SilentAfterSeconds, CatchUp: e.CatchUp,
 	}
 	if e.TypeAt != nil {
 		out.TypeAt = e.TypeAt.String()

@@ -29,7 +29,7 @@ const (
 // liveNames makes names and references of their own of the base, for another environment.
 var liveNames = []string{"agency-shop", "live-shop", "agency-pay", "live-two"}
 
-var refusedRows = []refused{
+var refusedRows = append([]refused{
 	{name: "1-unknown-key", from: "    max_body: 512KiB", to: "    max_bodies: 512KiB"},
 	{name: "1-doubled-key", from: "tenant: agency\n", to: "tenant: agency\ntenant: agency\n"},
 	{name: "1-wrong-type", from: "event_days: 30", to: "event_days: thirty"},
@@ -38,7 +38,7 @@ var refusedRows = []refused{
 	{name: "1-tab", from: "tenant: agency", to: "tenant:\tagency"},
 	{name: "1-nul", from: "tenant: agency", to: "tenant: agen\x00cy"},
 	{name: "1-larger-than-1-mib", from: "version: 1\n", to: "version: 1\n#" + strings.Repeat(" ", 1<<20) + "\n"},
-	{name: "1-several-at-once", from: "    max_body: 512KiB", to: "    max_body: 8MiB\n    type: a\n    legacy: true\n    quiet_period: 30s"},
+	{name: "1-several-at-once", from: "    max_body: 512KiB", to: "    max_body: 8MiB\n    type: a\n    legacy: true\n    effects: [a]"},
 
 	{name: "2-secret-as-value", from: "ssm:hooks/agency-pay/1", to: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"},
 	{name: "2-reference-to-nothing", from: "ssm:hooks/agency-pay/1", to: "ssm:hooks/agency-pay/9"},
@@ -85,13 +85,13 @@ var refusedRows = []refused{
 
 	{name: "6-whole-body", from: "name: /name", to: "name: /"},
 	{name: "6-personal", from: "name: /name", to: "name: /billing/first_name"},
-	{name: "6-personal-not-built-yet", from: "name: /name", to: "name: {from: /billing/first_name, personal: {purpose: p, basis: b}}"},
+	{name: "6-personal-without-basis", from: "name: /name", to: "name: {from: /billing/first_name, personal: {purpose: p}}"},
 
 	{name: "7-effects-not-built-yet", from: "    policy: draft", to: "    policy: draft\n    effects: [write-card]"},
-	{name: "7-targets-not-built-yet", from: "recipes:\n", to: "targets: {shop: {kind: http}}\nrecipes:\n"},
+	{name: "7-auto-in-production-without-a-limit", from: "environment: test", to: "environment: production", also: []string{"tenant: agency", "tenant: fresh", "policy: draft", "policy: auto", "agency-shop", "fresh-shop", "agency-pay", "live-two"}},
 
-	{name: "8-auto-at-first-in-production", from: "environment: test", to: "environment: production", also: []string{"tenant: agency", "tenant: fresh", "policy: draft", "policy: auto", "agency-shop", "fresh-shop", "agency-pay", "live-two"}},
-}
+	{name: "8-auto-at-first-in-production", from: "environment: test", to: "environment: production", also: []string{"tenant: agency", "tenant: fresh", "policy: draft", "policy: auto\n    limits: {usd_per_day: 5}", "agency-shop", "fresh-shop", "agency-pay", "live-two"}},
+}, languageRows...)
 
 // shop is the base of all rows.
 func shop(t *testing.T) string {

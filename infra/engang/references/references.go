@@ -55,6 +55,9 @@ func Check(ctx context.Context, store Store, set config.Set, others []control.Ot
 	for _, p := range set.Common.Providers {
 		want(p.APIKey)
 	}
+	for _, t := range set.Common.Targets {
+		want(t.Key)
+	}
 	for _, o := range others {
 		for _, ref := range o.Secrets {
 			want(secrets.Ref(ref))
@@ -74,6 +77,7 @@ func Check(ctx context.Context, store Store, set config.Set, others []control.Ot
 		}
 	}
 	c.keys()
+	c.targets()
 	for _, e := range set.Endpoints {
 		c.endpoint(e)
 	}

@@ -78,6 +78,31 @@ func (s sampled) recipe(r recipe.Recipe) {
 		}
 		s.add(at, &s.found.Warnings, "the field would always be missing")
 	}
+	s.refused(r)
+}
+
+// refused finds that a recipe refuses what the sender usually sends.
+func (s sampled) refused(r recipe.Recipe) {
+	at := "/recipes/" + r.Name + "/input/refuse_if"
+	if len(r.Input.RefuseIf) == 0 || s.told[at] {
+		return
+	}
+	lenient := r
+	lenient.Input.RefuseIf = nil
+	own, err := recipe.Compile(r)
+	without, err2 := recipe.Compile(lenient)
+	if err != nil || err2 != nil { // told elsewhere
+		return
+	}
+	_, err = own.Extract(s.doc)
+	_, err2 = without.Extract(s.doc)
+	if err != nil && err2 == nil {
+		s.told[at] = true
+		s.found.Faults = append(s.found.Faults, config.Fault{
+			At: at, Reason: "it refuses what " + s.sender + " sends as " + s.event + ": every event would be parked",
+			Remedy: "refuse only what is no input; a sample is under events/receiver",
+		})
+	}
 }
 
 func (s sampled) add(at string, to *config.Faults, so string) {

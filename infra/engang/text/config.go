@@ -132,6 +132,10 @@ func (c Clock) Config(w io.Writer, doc control.Config) error {
 		p := doc.Common.Providers[name]
 		rows = append(rows, []string{"provider", name, "", strings.TrimSpace(fmt.Sprintf("%s  %s", Count(len(p.Prices), "price", "prices"), p.BaseURL))})
 	}
+	for _, name := range slices.Sorted(maps.Keys(doc.Common.Targets)) {
+		target := doc.Common.Targets[name]
+		rows = append(rows, []string{"target", name, "", target.Kind + ", " + target.BaseURL})
+	}
 	for _, e := range doc.Endpoints {
 		rows = append(rows, []string{"endpoint", e.Name, strconv.Itoa(e.Version), e.Provider + ", " + Count(len(e.Secrets), "secret", "secrets")})
 		for _, event := range slices.Sorted(maps.Keys(e.Events)) {
