@@ -67,7 +67,7 @@ type Limits struct {
 	Overlap time.Duration // that the next look reaches back behind the beginning of this one
 	Reach   time.Duration // that a look reaches back at most, after a long time without one
 	Slack   time.Duration // beyond its usual gap before a sender is called silent: deliveries are noted now and then only
-	Speed   float64       // divides the times between two looks; zero: they are as long as the endpoint says
+	Speed   float64       // divides the hold and the times between two looks; zero: they are as long as is said
 }
 
 // UsualLimits are those of a deployed reconciler.
@@ -198,7 +198,7 @@ func (r *Runner) look(ctx context.Context, e config.Endpoint, report *Report) er
 		return nil
 	}
 	next := seen
-	next.Due = now.Add(r.Limits.Hold)
+	next.Due = now.Add(r.hold())
 	switch oldest := now.Add(-r.Limits.Reach); {
 	case seen.Revision == 0: // what changed before anybody asked to be told of it was not lost
 		next.Since = now.Add(-r.every(e) - r.Limits.Overlap)
@@ -229,7 +229,13 @@ func (r *Runner) room(ctx context.Context) bool {
 
 // every is the time between two looks.
 func (r *Runner) every(e config.Endpoint) time.Duration {
-	d := time.Duration(e.CatchUp.EverySeconds) * time.Second
+	return r.scaled(time.Duration(e.CatchUp.EverySeconds) * time.Second)
+}
+
+// hold is for how long an endpoint is left to whoever looks.
+func (r *Runner) hold() time.Duration { return r.scaled(r.Limits.Hold) }
+
+func (r *Runner) scaled(d time.Duration) time.Duration {
 	if r.Limits.Speed > 0 {
 		d = time.Duration(float64(d) / r.Limits.Speed)
 	}

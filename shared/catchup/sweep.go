@@ -56,7 +56,7 @@ func (s *sweep) run(ctx context.Context) error {
 		if n == s.Limits.Pages || !s.room(ctx) {
 			return s.goOn(ctx, p, s.Now())
 		}
-		if err := s.goOn(ctx, p, s.Now().Add(s.Limits.Hold)); err != nil {
+		if err := s.goOn(ctx, p, s.Now().Add(s.hold())); err != nil {
 			return err
 		}
 		if err := s.rest(ctx); err != nil {
