@@ -87,7 +87,8 @@ func TestParseTakesLineEndsAndByteOrderMarkOfOtherSystems(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(base)
 	f.Add(string(infra.LocalConfig))
-	for _, row := range refusals {
+	f.Add(whole(f))
+	for _, row := range append(refusals, limitRefusals...) {
 		f.Add(strings.Replace(base, row.from, row.to, 1))
 	}
 	for _, text := range []string{"", "- 1", "a: &a [*a]", "? a\n: b", "%YAML 1.2\n---\n", "a: |x", "{", "\"\\", "!!map {}", "---\n...\n---", "a: 'b\n", "<<: *a"} {

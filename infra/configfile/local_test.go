@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -119,4 +120,11 @@ func payload(t *testing.T, file string) any {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// Whoever copies the example starts without warnings.
+func TestNothingInTheLocalFileIsWorthAWarning(t *testing.T) {
+	if found := config.Warnings(local(t), time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)); len(found) > 0 {
+		t.Error(found)
+	}
 }
