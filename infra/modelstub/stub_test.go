@@ -123,55 +123,62 @@ func input(t *testing.T, c *recipe.Compiled, payload string) recipe.Input {
 const sweater = `{"id":794,"name":"Tröja i merinoull","description":"<p>Stickad tröja, 100 % merinoull.</p>\n","categories":[{"id":15,"name":"Tröjor"}],
 	"attributes":[{"id":0,"name":"Size","options":["S","M"]}]}`
 
+// seen is what the real client makes of a failure.
+type seen struct {
+	Outcome  operation.Outcome
+	Category operation.Category
+	HTTP     int
+	Code     string
+	Status   string
+	Tokens   bool
+	Finding  string // of the recipe's checks, for a usable output
+}
+
+func transient(http int, code string) seen {
+	return seen{Outcome: operation.Transient, Category: operation.CategoryTransient, HTTP: http, Code: code}
+}
+
+func paused(http int, code string) seen {
+	return seen{Outcome: operation.Paused, Category: operation.CategoryProviderPaused, HTTP: http, Code: code}
+}
+
+func spoilt(o operation.Outcome, status string) seen {
+	return seen{Outcome: o, Category: operation.CategoryUnusableOutput, HTTP: 200, Status: status, Tokens: true}
+}
+
+func usable(finding string) seen {
+	return seen{Outcome: operation.Usable, HTTP: 200, Status: "completed", Tokens: true, Finding: finding}
+}
+
+var kindsSeen = map[string]seen{
+	"429":       transient(429, "rate_limit_exceeded"),
+	"500":       transient(500, "server_error"),
+	"503":       transient(503, "server_is_overloaded"),
+	"timeout":   transient(504, ""),
+	"hang":      transient(0, ""),
+	"reset":     transient(0, ""),
+	"torn":      transient(200, ""),
+	"drip":      transient(200, ""),
+	"malformed": transient(200, ""),
+	"endless":   {Outcome: operation.Unusable, Category: operation.CategoryUnusableOutput, HTTP: 200},
+	"quota":     paused(429, "insufficient_quota"),
+	"key":       paused(401, "invalid_api_key"),
+	"model":     paused(404, "model_not_found"),
+	"region":    paused(401, "incorrect_hostname"),
+	"form":      {Outcome: operation.Paused, Category: operation.CategoryConfiguration, HTTP: 400, Code: "invalid_json_schema"},
+	"refusal":   spoilt(operation.Unusable, "completed"),
+	"filter":    spoilt(operation.Unusable, "incomplete"),
+	"length":    spoilt(operation.Truncated, "incomplete"),
+	"empty":     spoilt(operation.Truncated, "incomplete"),
+	"schema":    usable("unusable"),
+	"missing":   usable("flagged"),
+	"duplicate": usable(""),
+	"nousage":   {Outcome: operation.Usable, HTTP: 200, Status: "completed"},
+}
+
 // TestEveryKindOfFailureIsWhatTheRealClientMakesOfIt has one row per kind, so that a kind cannot be added
 // without a row, and each is what the worker will see.
 func TestEveryKindOfFailureIsWhatTheRealClientMakesOfIt(t *testing.T) {
-	type seen struct {
-		Outcome  operation.Outcome
-		Category operation.Category
-		HTTP     int
-		Code     string
-		Status   string
-		Tokens   bool
-		Finding  string // of the recipe's checks, for a usable output
-	}
-	transient := func(http int, code string) seen {
-		return seen{Outcome: operation.Transient, Category: operation.CategoryTransient, HTTP: http, Code: code}
-	}
-	paused := func(http int, code string) seen {
-		return seen{Outcome: operation.Paused, Category: operation.CategoryProviderPaused, HTTP: http, Code: code}
-	}
-	spoilt := func(o operation.Outcome, status string) seen {
-		return seen{Outcome: o, Category: operation.CategoryUnusableOutput, HTTP: 200, Status: status, Tokens: true}
-	}
-	usable := func(finding string) seen {
-		return seen{Outcome: operation.Usable, HTTP: 200, Status: "completed", Tokens: true, Finding: finding}
-	}
-	want := map[string]seen{
-		"429":       transient(429, "rate_limit_exceeded"),
-		"500":       transient(500, "server_error"),
-		"503":       transient(503, "server_is_overloaded"),
-		"timeout":   transient(504, ""),
-		"hang":      transient(0, ""),
-		"reset":     transient(0, ""),
-		"torn":      transient(200, ""),
-		"drip":      transient(200, ""),
-		"malformed": transient(200, ""),
-		"endless":   {Outcome: operation.Unusable, Category: operation.CategoryUnusableOutput, HTTP: 200},
-		"quota":     paused(429, "insufficient_quota"),
-		"key":       paused(401, "invalid_api_key"),
-		"model":     paused(404, "model_not_found"),
-		"region":    paused(401, "incorrect_hostname"),
-		"form":      {Outcome: operation.Paused, Category: operation.CategoryConfiguration, HTTP: 400, Code: "invalid_json_schema"},
-		"refusal":   spoilt(operation.Unusable, "completed"),
-		"filter":    spoilt(operation.Unusable, "incomplete"),
-		"length":    spoilt(operation.Truncated, "incomplete"),
-		"empty":     spoilt(operation.Truncated, "incomplete"),
-		"schema":    usable("unusable"),
-		"missing":   usable("flagged"),
-		"duplicate": usable(""),
-		"nousage":   {Outcome: operation.Usable, HTTP: 200, Status: "completed"},
-	}
 	c := card(t)
 	in := input(t, c, sweater)
 	for _, kind := range modelstub.Kinds() {
@@ -194,7 +201,7 @@ func TestEveryKindOfFailureIsWhatTheRealClientMakesOfIt(t *testing.T) {
 					got.Finding = "flagged"
 				}
 			}
-			if diff := cmp.Diff(want[kind], got); diff != "" {
+			if diff := cmp.Diff(kindsSeen[kind], got); diff != "" {
 				t.Errorf("(-want +got), reason %q:\n%s", a.Reason, diff)
 			}
 			if !a.Called {
