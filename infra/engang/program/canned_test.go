@@ -97,6 +97,11 @@ func serveCanned(t *testing.T) *canned {
 		"/api/plan":       control.Application{Kind: "plan", Tenant: "shop", Environment: "test", Revision: 1, Changes: []config.Change{}},
 		"/api/erase":      control.Erased{Kind: "erasure", Object: "customer:17"},
 		"/api/export":     control.Export{Kind: "export", Object: "customer:17"},
+		"/api/dlq":        cannedLetters(),
+		"/api/dlq/tidy":   control.Tidied{Kind: "tidied", Letters: 4, Sent: 1, Deleted: 2, Left: 2},
+		"/api/redrive":    cannedRedriven(),
+		"/api/review":     cannedReview(),
+		"/api/replay":     control.Replayed{Kind: "replay", Events: 412, Finished: 409, WouldRun: 2, Waiting: 1, Calls: 2, CostUSD: 900_000_000, Sent: 2, Reached: at(-60)},
 		"/api/reveal":     control.Content{Kind: "body", ID: "evt_aaaaaaaaaaaaaaaa", Bytes: 10, Body: []byte(`{"id":794}`)},
 	}}
 	c.answer["/local/aws"] = cannedEngine(t)

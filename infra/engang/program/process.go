@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -54,6 +55,14 @@ func confirm() func(string) bool {
 		line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
 		return strings.EqualFold(strings.TrimSpace(line), "y")
 	}
+}
+
+// progress is the terminal that standard error is, if it is one.
+func progress() io.Writer {
+	if info, err := os.Stderr.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return nil
+	}
+	return os.Stderr
 }
 
 // hide stops the terminal from showing what is typed.

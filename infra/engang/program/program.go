@@ -32,6 +32,9 @@ type Env struct {
 	Version string
 	Confirm func(question string) bool // asks on a terminal; nil where there is none
 
+	// Progress shows how far a long act is, drawn over again and again; nil where standard error is no terminal.
+	Progress io.Writer
+
 	// Hide keeps what is typed from being shown, until show is called; nil where nothing is typed, since
 	// standard input is no terminal.
 	Hide func() (show func(), err error)
@@ -46,7 +49,7 @@ func process() Env {
 	return Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Now: time.Now,
 		HTTP:    &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: transport()},
-		Command: started(os.Args[0]), Version: built(), Confirm: confirm(), Hide: hide(), Again: again,
+		Command: started(os.Args[0]), Version: built(), Confirm: confirm(), Hide: hide(), Again: again, Progress: progress(),
 	}
 }
 
@@ -142,6 +145,7 @@ func (p *program) root() *cobra.Command {
 	f.DurationVar(&p.timeout, "timeout", 30*time.Second, "longest wait for one answer")
 	root.AddCommand(p.localCommand(), p.sendCommand(), p.eventsCommand(), p.operationsCommand(), p.showCommand(), p.versionCommand(),
 		p.secretCommand(), p.verifyCommand(), p.initCommand(), p.applyCommand(), p.configCommand(), p.eraseCommand(), p.exportCommand())
+	root.AddCommand(p.dlqCommand(), p.redriveCommand(), p.replayCommand())
 	return root
 }
 

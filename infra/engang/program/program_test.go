@@ -38,6 +38,20 @@ func TestOutputOfEachCommand(t *testing.T) {
 		{"show-review", review, []string{"show", review.ID}},
 		{"show-body", event, []string{"show", event.ID, "--body", "--reason", "why"}},
 		{"version", nil, []string{"version"}},
+		{"dlq", nil, []string{"dlq"}},
+		{"dlq-filtered", nil, []string{"dlq", "--category", "unusable output", "--since", "1h", "--limit", "1"}},
+		{"dlq-none-like-that", nil, []string{"dlq", "--category", "bug"}},
+		{"dlq-none", control.List[control.Letter]{}, []string{"dlq"}},
+		{"dlq-tidy", nil, []string{"dlq", "tidy", "--reason", "why"}},
+		{"redrive", nil, []string{"redrive", completed().ID, "--reason", "why"}},
+		{"redrive-unsent", unsentRedriven(), []string{"redrive", "evt_bbbbbbbbbbbbbbbb", "--reason", "why"}},
+		{"redrive-all", nil, []string{"redrive", "--all", "--rate", "1000/s", "--reason", "why"}},
+		{"redrive-dry-run", nil, []string{"redrive", "--category", "transient", "--dry-run"}},
+		{"redrive-none", nil, []string{"redrive", "--category", "configuration", "--dry-run"}},
+		{"replay", nil, []string{"replay", "--since", "30d", "--reason", "why"}},
+		{"replay-dry-run", dryReplay(), []string{"replay", "--since", "30d", "--dry-run"}},
+		{"replay-finished", control.Replayed{Kind: "replay", Events: 10_000, Finished: 10_000, Reached: at(-60)}, []string{"replay", "--reason", "why"}},
+		{"replay-none", control.Replayed{Kind: "replay"}, []string{"replay", "--reason", "why"}},
 	} {
 		for suffix, flags := range map[string][]string{"": nil, "-json": {"--json"}} {
 			api := serveCanned(t)
@@ -282,7 +296,7 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	for _, name := range []string{"infra/local.yaml", "config/all.yaml", "shop.yaml", "crm.yaml"} { // of no secret and no sender
 		write(t, name, "version: 1\ntenant: shop\nenvironment: test\n")
 	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export"} {
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")
 		examples, flags, _ := strings.Cut(after, "Flags:\n")

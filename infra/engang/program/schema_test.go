@@ -83,7 +83,7 @@ func TestJSONFitsThePublishedSchema(t *testing.T) {
 	for _, args := range [][]string{
 		{"send", "--wait"}, {"send", "--set", "/id=1", "--twist", "bad-signature"}, {"events"}, {"operations"}, {"show", "product:794"}, {"show", "product:1"},
 		{"show", "product:794", "--body", "--output", "--reason", "why"}, {"show", "product:794/product-card@3"}, {"version"}, {"events", "--stat"},
-		{"config"}, {"apply", "../../local.yaml"}, {"apply", "testdata/shop.yaml", "--check"},
+		{"config"}, {"dlq"}, {"dlq", "tidy", "--reason", "why"}, {"redrive", "product:794/product-card@3", "--reason", "why"}, {"redrive", "product:794/product-card@3", "--dry-run"}, {"replay", "--dry-run"}, {"replay", "--reason", "why"}, {"apply", "../../local.yaml"}, {"apply", "testdata/shop.yaml", "--check"},
 	} {
 		_, stdout, stderr := runIn(t.Context(), func(e *program.Env) { e.Args, e.Now = append(args, "--json", "--target", s.URL()), time.Now })
 		for stream, text := range map[string]string{"stdout": stdout, "stderr": stderr} {
