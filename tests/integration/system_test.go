@@ -271,7 +271,12 @@ func (s *system) rest() {
 }
 
 // calls counts the model calls that reached the provider.
-func (s *system) calls() int { return s.Stub().Count() }
+func (s *system) calls() int {
+	if s.Stub() == nil {
+		return s.Record().Counts()["model call"]
+	}
+	return s.Stub().Count()
+}
 
 // object is what the API shows of an object.
 func (s *system) object(id string) control.Object {
