@@ -203,16 +203,17 @@ func TestAThrottledTableCostsNoCall(t *testing.T) {
 			target string
 			times  int
 			again  bool // the message comes again
+			speed  float64
 		}{
-			{"the claim, shortly", "UpdateItem", 2, false},
-			{"the claim, for longer than the client tries", "UpdateItem", 9, true},
-			{"the result, for longer than the client tries", "PutItem", 5, true},
+			{"the claim, shortly", "UpdateItem", 2, false, calm},
+			{"the claim, for longer than the client tries", "UpdateItem", 9, true, 20},
+			{"the result, for longer than the client tries", "PutItem", 5, true, calm},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				engine := &tight{to: db.Endpoint}
 				server := httptest.NewServer(engine)
 				t.Cleanup(server.Close)
-				s := start(t, local.Options{DynamoDBURL: server.URL, Speed: 20})
+				s := start(t, local.Options{DynamoDBURL: server.URL, Speed: c.speed})
 				id := s.accept(s.product(oldChair))
 				engine.throttle(c.target, c.times)
 				if n := s.step(); n != 1 || (s.open() == 1) != c.again {
