@@ -126,7 +126,7 @@ func settledHasResult(all Items) (bad []string) {
 		results[r.id()] = r
 	}
 	for _, e := range all.Events() {
-		if e["st"] != "settled" || e["how"] != "completed" {
+		if e["st"] != "settled" || e["how"] != "completed" || e["era"] != "" { // of an erased one nothing is left
 			continue
 		}
 		keys := recipesOf(e)
@@ -297,13 +297,17 @@ func onlyFinalExpires(all Items) (bad []string) {
 }
 
 // Progress says what must not happen between two looks at one table: a token that falls, a committed
-// output that changes, a result that gets older, an event that vanishes.
+// output that changes, a result that gets older, an event that vanishes. What belongs to an erased event is
+// gone on purpose.
 func Progress(before, after Items) (bad []string) {
 	now := map[string]Item{}
 	for _, i := range after {
 		now[i.id()] = i
 	}
 	for _, b := range before {
+		if b["ev"] != "" && now["E#"+b["ev"]+" / EVENT"]["era"] != "" {
+			continue
+		}
 		a, there := now[b.id()]
 		switch {
 		case !there && (b["sk"] == "EVENT" || strings.HasPrefix(b["sk"], "O#")):

@@ -137,3 +137,22 @@ func TestProgressOnlyGoesForward(t *testing.T) {
 		t.Errorf("no change was reported as %q", bad)
 	}
 }
+
+func TestWhatBelongsToAnErasedEventMayGo(t *testing.T) {
+	for _, erased := range []bool{true, false} {
+		before, after := sound(), sound()
+		id := strings.TrimPrefix(before["event"]["pk"], "E#")
+		before["operation"]["ev"], before["result"]["ev"] = id, id
+		if delete(after, "operation"); erased {
+			after["event"] = maps.Clone(after["event"])
+			after["event"]["era"], after["event"]["op"] = "1", ""
+			delete(after, "result")
+			if bad := invariants.Violations(items(after), true); len(bad) != 0 {
+				t.Errorf("an erased event: %q", bad)
+			}
+		}
+		if bad := invariants.Progress(items(before), items(after)); (len(bad) == 0) != erased {
+			t.Errorf("erased %v: %q", erased, bad)
+		}
+	}
+}
