@@ -282,7 +282,7 @@ func TestRawBytesAreWrittenAsTheyWere(t *testing.T) {
 // Each flag of --help is in an example, and each example is a command that runs.
 func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, content := range map[string]string{"body.json": `{"id":1}`, "secret.txt": "local-woo-secret\n", "new-secret.txt": secondSecret, "key.txt": "sk-" + firstSecret} {
+	for name, content := range map[string]string{"body.json": `{"id":1}`, "secret.txt": "local-woo-secret\n", "new-secret.txt": secondSecret, "key.txt": "sk-" + firstSecret, "rest-key.txt": "ck_" + firstSecret + ":cs_" + secondSecret} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}

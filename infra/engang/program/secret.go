@@ -63,7 +63,8 @@ func (p *program) secretSetCommand() *cobra.Command {
 			"Where another secret stands, it is left there, since what its sender has signed would be refused: rotate keeps both valid. --replace puts the new one in its place; " +
 			"so it is done with the key of a model, of which one at a time is in use.",
 		Example: "  engang secret set hooks/woo-shop/1 --provider woocommerce < secret.txt\n  engang secret set woo-shop --replace < secret.txt\n" +
-			"  engang secret set models/openai < key.txt\n  engang secret set models/openai --replace < key.txt",
+			"  engang secret set models/openai < key.txt\n  engang secret set models/openai --replace < key.txt\n" +
+			"  engang secret set targets/my-shop < rest-key.txt",
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.setSecret(cmd.Context(), args[0], s) },
 	}
@@ -201,6 +202,9 @@ func (s slot) scheme(provider string) (*webhook.Scheme, error) {
 // check refuses what is no secret of the provider, what everybody knows, and what another environment
 // or another slot of the same endpoint has.
 func (d *desk) check(ctx context.Context, at slot, scheme *webhook.Scheme, value secrets.Value) error {
+	if scheme == nil && strings.HasPrefix(at.path, "targets/") {
+		return targetKey(value)
+	}
 	if scheme == nil {
 		return plainSecret(value)
 	}
@@ -231,7 +235,15 @@ func (d *desk) check(ctx context.Context, at slot, scheme *webhook.Scheme, value
 	return nil
 }
 
-// plainSecret checks what no provider's row knows: keys of models and targets.
+// targetKey checks the key of a target.
+func targetKey(value secrets.Value) error {
+	if reason := references.NoTargetKey(value); reason != "" {
+		return usage("the secret is no key of a target: %s", reason)
+	}
+	return nil
+}
+
+// plainSecret checks what no provider's row knows: keys of models.
 func plainSecret(value secrets.Value) error {
 	if reason := references.NoKey(value); reason != "" {
 		return usage("the secret is no key: %s", reason)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"engang/shared/secrets"
 )
 
 // targets checks the keys of targets.
@@ -20,14 +22,21 @@ func (c *checker) targets() {
 			c.fault(at, "the reference leads to nothing", "set it: engang secret set "+path)
 			continue
 		}
-		reason := NoKey(value)
-		if reason == "" && !pair(string(value.Reveal())) {
-			reason = "it is no consumer key and consumer secret, joined by a colon"
-		}
-		if reason != "" {
+		if reason := NoTargetKey(value); reason != "" {
 			c.fault(at, "what the reference leads to is no key of "+target.Kind+": "+reason, "make a key for reading in the shop under WooCommerce > Settings > Advanced > REST API, and set ck_...:cs_... anew: engang secret set "+path+" --replace")
 		}
 	}
+}
+
+// NoTargetKey says why a text can be no key of a target, a shop's REST API; "" if it can. It repeats nothing of it.
+func NoTargetKey(value secrets.Value) string {
+	if reason := NoKey(value); reason != "" {
+		return reason
+	}
+	if !pair(string(value.Reveal())) {
+		return "it is no consumer key and consumer secret, joined by a colon"
+	}
+	return ""
 }
 
 // pair tells whether a text is what a shop gives for its REST API.
