@@ -47,6 +47,8 @@ type Event struct {
 	Reason        string     `json:"reason,omitempty"` // why it is parked
 	Category      string     `json:"category,omitempty"`
 	Conflicts     []Conflict `json:"conflicts,omitempty"`
+	CaughtUp      bool       `json:"caught_up,omitempty"` // fetched from its source: no delivery had brought it
+	ErasedAt      *time.Time `json:"erased_at,omitempty"` // it is known, and what it said is gone
 }
 
 // A Conflict is a delivery with the event's key and another fact in it.
