@@ -75,7 +75,7 @@ func difference(a, b map[string]map[string]types.AttributeValue) string {
 }
 
 func TestWritesKeepTheirContracts(t *testing.T) {
-	for _, c := range slices.Concat(eventContracts(), claimContracts(), finishContracts(), operationContracts(), decisionContracts(), holdContracts(), spendContracts(), otherContracts()) {
+	for _, c := range slices.Concat(eventContracts(), claimContracts(), finishContracts(), operationContracts(), decisionContracts(), holdContracts(), spendContracts(), eraseContracts(), catchUpContracts(), otherContracts()) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dynamotest.Engine(t, c.run)

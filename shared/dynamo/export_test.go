@@ -32,8 +32,10 @@ func Statements() map[string]Statement {
 		"claim": claim, "complete": complete, "retry": retry, "fail": fail, "supersede": supersede, "exhaust": exhaust, "raise": raise, "redrive": redrive,
 		"putLosing": putLosing, "hold": hold, "renew": renew, "giveBack": giveBack,
 		"approve": approve, "reject": reject, "setAside": setAside, "dismiss": dismiss, "cancel": cancel, "dismissEvent": dismissEvent, "dismissWith": dismissWith, "dismissConflict": dismissConflict,
-		"openBreaker": openBreaker, "probeBreaker": probeBreaker, "closeBreaker": closeBreaker, "resumeBreaker": resumeBreaker, "putPause": putPause,
+		"openBreaker": openBreaker, "probeBreaker": probeBreaker, "closeBreaker": closeBreaker, "resumeBreaker": resumeBreaker, "putPause": putPause, "removePause": removePause,
 		"reserve": reserve, "correct": correct, "takeMinute": takeMinute, "putHead": putHead,
+		"erase": erase, "eraseSettled": eraseSettled, "eraseConflict": eraseConflict, "removeSeen": removeSeen, "removeAny": removeAny,
+		"firstCatchUp": firstCatchUp, "moveCatchUp": moveCatchUp, "noteDelivery": noteDelivery,
 		"putResult": putResult, "claimAddress": claimAddress, "putVersion": putVersion, "firstPointer": firstPointer, "movePointer": movePointer, "putEntry": putEntry,
 	} {
 		all[name] = exported(s)
@@ -84,6 +86,7 @@ func KeyTexts(id inbox.EventID, k operation.Key, endpoint string, at time.Time) 
 		"head": joined(headKey(k.Scope, k.Object, k.Recipe.Name)), "breaker": joined(breakerKey(pause.Model{Scope: k.Scope, Provider: "open ai", Name: "gpt#5"})),
 		"pause": joined(pauseKey(pause.Target{Scope: k.Scope, Kind: pause.AModel, Name: "openai/gpt-5"})), "everything": joined(pauseKey(pause.Target{Scope: k.Scope, Kind: pause.Everything})),
 		"day": joined(dayKey(k.Scope, k.Recipe.Name, "2026-11-29")), "minute": joined(minuteKey(k.Scope, k.Recipe.Name, "2026-11-29T12:00")),
+		"catch-up": joined(catchUpKey(k.Scope, "a/b")), "heard": joined(heardKey(k.Scope, "a/b")),
 		"version": joined(versionKey(config.Version{Scope: k.Scope, Kind: "recipe", Name: k.Recipe.Name, Version: k.Recipe.Version})),
 	}
 }

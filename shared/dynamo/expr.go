@@ -13,6 +13,7 @@ const (
 	live   = "#st = :received AND #gen = :generation"
 	newer  = "attribute_not_exists(#pk) OR #rank < :rank"
 	exists = "attribute_exists(#pk)"
+	filled = "attribute_not_exists(#era)"
 )
 
 // The writes to an event and beside it. Each is named as in protocol.md section 3.
@@ -51,16 +52,18 @@ var (
 	parkUnsent = write("W12 park unsent", "SET #st = :parked, #why = :reason, #at = :now, #oq = :review, #od = :when REMOVE #cat, #op", "#st = :received AND #od = :seen AND #try >= :limit",
 		moves(":parked", inbox.Park), state(":received", inbox.Received), says(":review", review))
 
-	// W13, W20, the event's half: whatever its state, the operation's half decides. Refused: the event is gone.
-	reopenAny = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", exists,
+	// W13, W20, the event's half: whatever its state, the operation's half decides. Refused: the event is gone, or
+	// was erased.
+	reopenAny = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", exists+" AND "+filled,
 		moves(":received", inbox.Redrive))
 
 	// W13, the event's half alone, for one parked without an operation. Refused: it is not parked any more.
 	reopen = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", "#st = :parked",
 		moves(":received", inbox.Reopen), state(":parked", inbox.Parked))
 
-	// W14: the event runs again under a raised recipe. Refused: it is open, or has run under it already.
-	replay = write("W14 replay", "SET #st = :received, #rcp = :recipe, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :settled AND #rcp = :former",
+	// W14: the event runs again under a raised recipe. Refused: it is open, has run
+	// under it already, or was erased.
+	replay = write("W14 replay", "SET #st = :received, #rcp = :recipe, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :settled AND #rcp = :former AND "+filled,
 		moves(":received", inbox.Replay), state(":settled", inbox.Settled))
 
 	// W27: nothing is to be done about a parked event. Refused: it does not stand in the review list.
@@ -75,6 +78,17 @@ var (
 	// W27: nothing is to be done about another fact under an event's key. Refused as above.
 	dismissConflict = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review",
 		says(":review", review))
+
+	// Nothing is left of an event but that it came, and whoever works on it is refused. Refused: it is settled.
+	erase = write("erase", "SET #st = :settled, #how = :outcome, #at = :now, #era = :now, #ttl = :later REMOVE #oq, #od, #body, #len, #obj, #did, #sid, #flaw, #kind, #why, #cat, #op, #dec, #dat, #dnt ADD #gen :one", "#st = :received OR #st = :parked",
+		moves(":settled", inbox.Erase), state(":received", inbox.Received), state(":parked", inbox.Parked), says(":outcome", string(inbox.Cancelled)))
+
+	// The same once it is settled. Refused: erased already, or opened again.
+	eraseSettled = write("erase", "SET #era = :now REMOVE #body, #len, #obj, #did, #sid, #flaw, #kind, #why, #op ADD #gen :one", "#st = :settled AND "+filled,
+		moves("", inbox.Empty), state(":settled", inbox.Settled))
+
+	// Nothing is left of another fact under an event's key but that it came. Refused: erased already, or gone.
+	eraseConflict = write("erase", "SET #era = :now, #ttl = :later REMOVE #did, #oq, #od, #dec, #dat, #dnt", exists+" AND "+filled)
 
 	// W22: the worker postpones the event through the open index. Refused: settled or reopened meanwhile.
 	pushDue = write("W22 push due", "SET #od = :next, #try = :zero", live,
@@ -188,11 +202,29 @@ var (
 
 // The other writes.
 var (
+	// An item of an object is removed as it was seen. Refused: a newer event has taken it over.
+	removeSeen = write("erase", "", "attribute_not_exists(#ev) OR #ev = :event")
+
+	// An item of an object that belongs to no event is removed; never refused.
+	removeAny = write("erase", "", "")
+
 	// W21: the newest stored event of an object with a quiet period. Refused: a newer one is there.
 	putHead = write("W21 head", "", newer)
 
 	// What a person pauses; the last one stands.
 	putPause = write("write pause", "", "")
+
+	// A person resumes it; never refused.
+	removePause = write("write pause", "", "")
+
+	// How far a source was asked, for the first time. Refused: somebody has begun.
+	firstCatchUp = write("write catch-up", "", isNew)
+
+	// How far a source was asked moves from what was read. Refused: somebody moved it meanwhile.
+	moveCatchUp = write("write catch-up", "", "#rev = :seen")
+
+	// When a sender was last heard; the last one stands.
+	noteDelivery = write("note delivery", "", "")
 
 	// W5: the result, ordered by rank alone. Refused: written already, or a newer one stands.
 	putResult = write("W5 result", "", newer)

@@ -20,8 +20,8 @@ import (
 //	event      st State, ten and env Scope, end Endpoint, prv Provider, typ Type, obj Object, rcv ReceivedAt, did DeliveryID, sid SenderID,
 //	           wid WriteID, dig Digest, rank Rank, rcp Recipes "a@1,b@2", gen Generation, try Sends, body and len Body (bytes inline, text = key of the bucket),
 //	           how Outcome, op Operations, why Reason, cat Category, at EndedAt, flaw and kind Reason and Category given at the put,
-//	           many Batch, dec dat dnt Dismissed
-//	conflict   at At, did DeliveryID, dec dat dnt Dismissed
+//	           many Batch, dec dat dnt Dismissed, era Erased
+//	conflict   at At, did DeliveryID, dec dat dnt Dismissed, era when it was erased
 //	seen again num Count, first FirstAt, last LastAt
 //	operation  st State, tok Token, own Owner, beg BegunAt, exp LeaseEnd, cnt Claims, nbf NotBefore, wid WriteID, ev Event, rank Rank,
 //	           out Output, dig Digest, att Attempts as one JSON text, why Reason, cat Category, by at note Decision, dec dat dnt Dismissed
@@ -31,6 +31,8 @@ import (
 //	breaker    st State, til Until, own Owner, why Reason, at At, wid WriteID
 //	pause      til Until, by By, why Reason, at At
 //	day        sum Sum (picodollars, as all money), r_att_… reserved by this attempt, cost of the calls that ended, lim limit of the last reservation
+//	catch-up   since Since, cur Cursor, due Due, rev Revision, wid WriteID
+//	heard      at when the sender was last heard
 //	minute     num calls, r_att_… counted for this attempt, lim limit of the last one
 //	all        oq od lq ld index keys, expires_at (TTL, seconds). Other times are milliseconds.
 const expiresAt = "expires_at"
@@ -245,7 +247,7 @@ func readEvent(it item) (inbox.Event, error) {
 		Endpoint: r.text("end"), Provider: r.text("prv"), Type: r.text("typ"), ReceivedAt: r.millis("rcv"), DeliveryID: r.text("did"), SenderID: r.text("sid"),
 		Digest: r.text("dig"), Rank: object.Rank(r.text("rank")), Recipes: r.recipes("rcp"), Body: r.body(),
 		State: inbox.State(r.text("st")), WriteID: r.text("wid"), Generation: int(r.number("gen")), Sends: int(r.number("try")),
-		Batch: r.number("many") == 1, Operations: r.texts("op"), EndedAt: r.millis("at"), ExpiresAt: r.expiry(),
+		Batch: r.number("many") == 1, Operations: r.texts("op"), EndedAt: r.millis("at"), ExpiresAt: r.expiry(), Erased: r.millis("era"),
 	}
 	if err := ev.Object.UnmarshalText([]byte(r.text("obj"))); err != nil {
 		r.fault("obj", err)

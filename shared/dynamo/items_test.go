@@ -26,7 +26,7 @@ import (
 // one of each kind of item, in each state that changes what is stored.
 func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
-	for n := 1; n <= 9; n++ {
+	for n := 1; n <= 11; n++ {
 		ev := arrival(n)
 		ev.Batch = n == 7
 		if n == 2 {
@@ -34,7 +34,7 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 		}
 		must(t, receive(t.Context(), table, ev))
 	}
-	endings := map[int]inbox.Ending{3: settling(0, 0), 4: parking(0, 0), 5: parkingWith(0, 0), 8: parking(0, 0)}
+	endings := map[int]inbox.Ending{3: settling(0, 0), 4: parking(0, 0), 5: parkingWith(0, 0), 8: parking(0, 0), 11: settling(0, 0)}
 	for n, e := range endings {
 		e.Event = eventID(n)
 		must(t, table.End(t.Context(), e))
@@ -58,6 +58,10 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	_, _, err := table.PutResult(t.Context(), operation.Result{Scope: shop, Object: product, Recipe: card, Rank: ranked(1), Operation: work, Event: eventID(1), Output: []byte(`{"summary":"é"}`), Digest: "dig", At: noon, ExpiresAt: later(99)})
 	must(t, err)
 	oneOfEachHold(t, table)
+	must(t, table.RecordConflict(t.Context(), inbox.Conflict{Event: eventID(10), Digest: "d2", At: later(8), DeliveryID: "dlv2"}))
+	for _, n := range []int{10, 11} {
+		must(t, table.EmptyEvent(t.Context(), eventID(n), later(800)))
+	}
 	must(t, table.ClaimAddress(t.Context(), "woo-shop", shop))
 	must(t, table.MovePointer(t.Context(), shop, 0, pointer(1), "w-1"))
 	must(t, table.PutVersion(t.Context(), config.Version{Scope: shop, Kind: "recipe", Name: "product-card", Version: 3, JSON: []byte(`{"name":"product-card"}`), Digest: "dig"}))
@@ -67,11 +71,6 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 // oneOfEachDecision decides on what waits for a person.
 func oneOfEachDecision(t *testing.T, table *dynamo.Table) {
 	t.Helper()
-	numbered := func(n int) operation.Key {
-		k := work
-		k.Digest = fmt.Sprint("digest", n)
-		return k
-	}
 	r, d := rejection(100), dismissal(101)
 	r.Key, r.Digest, d.Key = numbered(6), "dig6", numbered(7)
 	must(t, table.Reject(t.Context(), r))
@@ -114,6 +113,8 @@ func oneOfEachHold(t *testing.T, table *dynamo.Table) {
 	must(t, table.Correct(t.Context(), correction(1)))
 	must(t, table.Reserve(t.Context(), reservation(2)))
 	must(t, table.TakeMinute(t.Context(), minute(1)))
+	must(t, table.MoveCatchUp(t.Context(), catchingUp(1, 0)))
+	must(t, table.NoteDelivery(t.Context(), shop, "woo-shop", later(9)))
 }
 
 // operationWays leaves one operation in each state; nil leaves it running.

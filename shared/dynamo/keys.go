@@ -40,6 +40,8 @@ const (
 	pauseHash       = holdPrefix + "pause"
 	spendPrefix     = holdPrefix + "spend#"
 	minutePrefix    = "M#"
+	catchUpPrefix   = holdPrefix + "catchup#"
+	heardPrefix     = holdPrefix + "last#"
 	pointerSort     = "POINTER"
 	addressHash     = configPrefix + "hooks"
 	openPrefix      = "open#"
@@ -66,6 +68,10 @@ func (k key) reading() string {
 		return "read breaker"
 	case strings.HasPrefix(k.pk, spendPrefix):
 		return "read spend"
+	case strings.HasPrefix(k.pk, catchUpPrefix):
+		return "read catch-up"
+	case strings.HasPrefix(k.pk, heardPrefix):
+		return "read last delivery"
 	}
 	return "read operation"
 }
@@ -141,6 +147,14 @@ func dayKey(s object.Scope, recipe, day string) key { return key{spendHash(s, re
 
 func minuteKey(s object.Scope, recipe, minute string) key {
 	return key{spendHash(s, recipe), minutePrefix + minute}
+}
+
+func catchUpKey(s object.Scope, endpoint string) key {
+	return key{scopeHash(catchUpPrefix, s), encode(endpoint)}
+}
+
+func heardKey(s object.Scope, endpoint string) key {
+	return key{scopeHash(heardPrefix, s), encode(endpoint)}
 }
 
 func addressKey(endpoint string) key { return key{addressHash, encode(endpoint)} }

@@ -26,6 +26,8 @@ func TestKeysAreAsAgreed(t *testing.T) {
 		"pointer":    "C#shop#test / POINTER",
 		"version":    "C#shop#test / recipe#product-card#000003",
 		"audit":      "A#shop#test#2026-11-29",
+		"catch-up":   "K#catchup#shop#test / a%2Fb",
+		"heard":      "K#last#shop#test / a%2Fb",
 		"head":       "B#shop#test#product:7%2F9%204%3Ax%23%C3%A9 / H#product-card",
 		"breaker":    "K#shop#test#open%20ai#gpt%235 / BREAKER",
 		"pause":      "K#pause / model#shop#test#openai%2Fgpt-5",

@@ -59,6 +59,14 @@ func TestAReadWithoutAnAnswerIsAnError(t *testing.T) {
 			_, _, err := table.Reviews(ctx, "", 9)
 			return err
 		}},
+		{"catch-up", "read catch-up", func(ctx context.Context, table *dynamo.Table) error {
+			_, err := table.CatchUp(ctx, shop, "woo-shop")
+			return err
+		}},
+		{"last delivery", "read last delivery", func(ctx context.Context, table *dynamo.Table) error {
+			_, err := table.LastDelivery(ctx, shop, "woo-shop")
+			return err
+		}},
 		{"head", "read head", func(ctx context.Context, table *dynamo.Table) error {
 			_, _, err := table.Head(ctx, shop, product, "product-card")
 			return err

@@ -49,7 +49,7 @@ func (t *Table) PutPause(ctx context.Context, p pause.Pause) error {
 
 // RemovePause ends the pause of a target. That there is none is success.
 func (t *Table) RemovePause(ctx context.Context, target pause.Target) error {
-	if err := t.remove(ctx, "write pause", pauseKey(target)); err != nil {
+	if err := t.remove(ctx, removePause, pauseKey(target), nil); err != nil {
 		return fmt.Errorf("resume %s: %w", target, err)
 	}
 	return nil

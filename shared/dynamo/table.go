@@ -82,10 +82,17 @@ func (t *Table) change(ctx context.Context, s statement, k key, given item) erro
 	return err
 }
 
-// remove removes an item, whatever it holds; that there is none is success.
-func (t *Table) remove(ctx context.Context, call string, k key) error {
-	_, err := t.client.DeleteItem(telemetry.WithCall(ctx, call), &dynamodb.DeleteItemInput{TableName: &t.name, Key: k.item()})
-	return err
+// remove removes an item; that there is none is no refusal of its own. A refused condition is a *refusal.
+func (t *Table) remove(ctx context.Context, s statement, k key, given item) error {
+	values, err := s.values(given)
+	if err != nil {
+		return err
+	}
+	_, err = t.client.DeleteItem(telemetry.WithCall(ctx, s.call), &dynamodb.DeleteItemInput{
+		TableName: &t.name, Key: k.item(), ConditionExpression: optional(s.when), ExpressionAttributeNames: s.names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: allOld,
+	})
+	return t.refused(ctx, k, err)
 }
 
 func optional(text string) *string {

@@ -116,6 +116,7 @@ type Event struct {
 	EndedAt    time.Time
 	Dismissed  *Dismissed // a parked one that a person took off the review list
 	ExpiresAt  time.Time
+	Erased     time.Time // its body, its object and the sender's ids were taken away then, for good
 }
 
 // Seen counts the deliveries of an event after the first. The number is not exact: a repeat after a

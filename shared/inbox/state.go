@@ -36,6 +36,8 @@ var (
 	Reopen  = lifecycle.Transition[State]{Name: "reopen", From: []State{Parked}, To: Received, Person: true}                     // parked without an operation
 	Dismiss = lifecycle.Transition[State]{Name: "dismiss", From: []State{Parked}, To: Parked, Person: true}                      // off the review list
 	Replay  = lifecycle.Transition[State]{Name: "replay", From: []State{Settled}, To: Received, Person: true}                    // under a raised recipe
+	Erase   = lifecycle.Transition[State]{Name: "erase", From: []State{Received, Parked}, To: Settled, Person: true}             // emptied, as cancelled; nothing opens it again
+	Empty   = lifecycle.Transition[State]{Name: "empty", From: []State{Settled}, To: Settled, Person: true}                      // the same, once it is settled
 )
 
 // Lifecycle is the one statement of how an event may move.
@@ -47,5 +49,5 @@ var Lifecycle = lifecycle.Machine[State]{
 		{Name: Settled, Rest: true, Means: "All that it asked for is done or decided; it leaves the table event_days later."},
 		{Name: Parked, Waiting: true, Means: "Set aside with a reason; a person redrives or dismisses it."},
 	},
-	Transitions: []lifecycle.Transition[State]{Settle, Park, Push, Redrive, Reopen, Dismiss, Replay},
+	Transitions: []lifecycle.Transition[State]{Settle, Park, Push, Redrive, Reopen, Dismiss, Replay, Erase, Empty},
 }

@@ -48,6 +48,8 @@ func TestEveryStateAndTransition(t *testing.T) {
 		"reopen":  {inbox.Parked: inbox.Received},
 		"dismiss": {inbox.Parked: inbox.Parked},
 		"replay":  {inbox.Settled: inbox.Received},
+		"erase":   {inbox.Received: inbox.Settled, inbox.Parked: inbox.Settled},
+		"empty":   {inbox.Settled: inbox.Settled},
 	}
 	if len(states) != len(inbox.Lifecycle.States) || len(want) != len(inbox.Lifecycle.Transitions) {
 		t.Fatalf("%d states and %d transitions, the matrix has %d and %d", len(inbox.Lifecycle.States), len(inbox.Lifecycle.Transitions), len(states), len(want))
@@ -59,7 +61,7 @@ func TestEveryStateAndTransition(t *testing.T) {
 				t.Errorf("%s from %s: allowed %v to %s, want %v to %s", tr.Name, from, tr.Allows(from), tr.To, allowed, to)
 			}
 		}
-		if slices.Contains([]string{"redrive", "reopen", "dismiss", "replay"}, tr.Name) != tr.Person {
+		if slices.Contains([]string{"redrive", "reopen", "dismiss", "replay", "erase", "empty"}, tr.Name) != tr.Person {
 			t.Errorf("%s: a person moves it: %v", tr.Name, tr.Person)
 		}
 	}
