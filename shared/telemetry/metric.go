@@ -39,6 +39,12 @@ func MeasureEndpoint(ctx context.Context, log *slog.Logger, endpoint string, met
 	measure(ctx, log, []slog.Attr{slog.String("endpoint", endpoint)}, metrics)
 }
 
+// MeasureOutcome is [Measure], and gives the same metrics by outcome too. The outcome must be one of a few fixed
+// words: each makes a metric of its own.
+func MeasureOutcome(ctx context.Context, log *slog.Logger, outcome string, metrics ...Metric) {
+	measure(ctx, log, []slog.Attr{slog.String("outcome", outcome)}, metrics)
+}
+
 type directive struct {
 	Namespace  string
 	Dimensions [][]string

@@ -112,6 +112,20 @@ func TestMetricLinesAreEmbeddedMetricFormat(t *testing.T) {
 	}
 }
 
+func TestAnOutcomeIsADimensionBesideTheFunction(t *testing.T) {
+	var b bytes.Buffer
+	log := telemetry.NewLogger(&b, telemetry.Process{Function: "enrichment", Deployed: "fn"})
+	telemetry.MeasureOutcome(t.Context(), log, "usable", telemetry.Count("Attempts", 1))
+	got := line(t, &b)
+	directive := got["_aws"].(map[string]any)["CloudWatchMetrics"].([]any)[0].(map[string]any)
+	if diff := cmp.Diff([]any{[]any{"FunctionName"}, []any{"FunctionName", "outcome"}}, directive["Dimensions"]); diff != "" {
+		t.Errorf("dimensions (-want +got):\n%s", diff)
+	}
+	if got["outcome"] != "usable" || got["Attempts"] != 1.0 {
+		t.Errorf("line %v", got)
+	}
+}
+
 func TestCallNamesTravelWithTheContext(t *testing.T) {
 	if got := telemetry.Call(t.Context()); got != "" {
 		t.Errorf("Call of a bare context = %q", got)
