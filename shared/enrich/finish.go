@@ -24,6 +24,7 @@ type write func(ctx context.Context, f operation.Finish) error
 // a later write means that the lease is lost: then the attempt is recorded beside the operation, if it
 // made a call, and nothing else is touched.
 func (j *job) finish(ctx context.Context, do write, next operation.State, f operation.Finish, a operation.Attempt) error {
+	j.measure(ctx, a)
 	f.WriteID, f.Now = j.NewID(), j.Now()
 	f.Attempts = f.Lease.Log(a)
 	err := persist(ctx, func() error { return do(ctx, f) })
@@ -119,6 +120,7 @@ func (j *job) again(ctx context.Context, lease operation.Lease, a operation.Atte
 // serve. A crash before W24 counts one attempt.
 func (j *job) pause(ctx context.Context, lease operation.Lease, a operation.Attempt) (ending, error) {
 	until := j.Now().Add(max(j.Limits.Pause, j.Limits.Call+j.Limits.Finish, a.RetryAfter))
+	j.measureOpen(ctx, a)
 	j.trip(ctx, a, until)
 	if err := j.finish(ctx, j.Store.Pause, operation.Pending, operation.Finish{Lease: lease, NotBefore: j.Now()}, a); err != nil {
 		return ending{}, err

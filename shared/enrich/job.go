@@ -123,6 +123,7 @@ func (j *job) refusedClaim(ctx context.Context, c operation.Claim, stored operat
 
 // leased works under a lease: the result may show that nothing is to be done, else the one call is made.
 func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error) {
+	j.measureTaken(ctx, lease)
 	result, found, err := j.Store.Result(ctx, j.key.Scope, j.key.Object, j.key.Recipe)
 	if err != nil {
 		return ending{}, fmt.Errorf("read result of %s: %w", j.key, err)
