@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"engang/shared/inbox"
+	"engang/shared/operation"
 )
 
 // Events is the table, as far as a sweep needs it.
@@ -22,6 +23,7 @@ type Events interface {
 	Event(ctx context.Context, id inbox.EventID) (inbox.Event, error)
 	PushSend(ctx context.Context, id inbox.EventID, seenDueKey string, due time.Time) error
 	ParkUnsent(ctx context.Context, u inbox.Unsent) error
+	Reviews(ctx context.Context, after string, limit int) (waiting []operation.Waiting, next string, err error)
 }
 
 // Queue is the work queue.
@@ -56,10 +58,13 @@ type Deps struct {
 }
 
 // A Sweeper makes sweeps. Two at once do no harm: each write names the due time that was read.
-type Sweeper struct{ Deps }
+type Sweeper struct {
+	Deps
+	sent *watch
+}
 
 // New makes a Sweeper.
-func New(d Deps) *Sweeper { return &Sweeper{d} }
+func New(d Deps) *Sweeper { return &Sweeper{Deps: d, sent: &watch{}} }
 
 // A Report counts what one sweep did.
 type Report struct {
@@ -68,7 +73,10 @@ type Report struct {
 	Sent    int           // to the work queue
 	Parked  int           // sent too often without a sign of life
 	Faults  int           // events that could not be handled; the next sweep meets them again
-	Oldest  time.Duration // age of the oldest open event that was due
+	Oldest  time.Duration // age of the oldest open event that was due, or was sent again and shows no sign of life
+	Waits   time.Duration // how long the first of the review list has been waiting for a person
+
+	Complete bool // every shard was read to its end, or as far as the rate allows
 }
 
 // Sweep goes once through the open index. A fault with one event does not keep the others waiting; the
@@ -80,6 +88,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 		return r, fmt.Errorf("look at the work queue: %w", err)
 	}
 	r.Backlog = backlog
+	r.Complete = true
 	var faults []error
 	first := int(s.Now().Unix()/60) % max(s.Limits.Shards, 1) // another one each minute: where the rate ends a sweep, none is always the last
 	for i := range s.Limits.Shards {
@@ -90,7 +99,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 			faults = append(faults, err)
 		}
 	}
-	return r, errors.Join(faults...)
+	return r, errors.Join(append(faults, s.look(ctx, &r), s.review(ctx, &r))...)
 }
 
 // full tells whether a sweep has sent as much as it may.
@@ -103,6 +112,7 @@ func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
 	for {
 		ids, next, err := s.Events.Due(ctx, shard, before, after)
 		if err != nil {
+			r.Complete = false
 			return errors.Join(append(faults, fmt.Errorf("read shard %d of the open index: %w", shard, err))...)
 		}
 		for _, id := range ids {
@@ -158,6 +168,7 @@ func (s *Sweeper) send(ctx context.Context, ev inbox.Event, r *Report) error {
 		return err
 	}
 	r.Sent++
+	s.sent.add(ev.ID)
 	s.Log.InfoContext(ctx, "event sent again", "event", ev.ID, "sends", ev.Sends+1, "age", s.Now().Sub(ev.ReceivedAt))
 	return nil
 }
