@@ -25,6 +25,7 @@ type Handler struct {
 // it; what could not be handled is met again by the next sweep.
 func (h *Handler) Handle(ctx context.Context, _ events.EventBridgeEvent) error {
 	r, err := h.sweeper.Sweep(ctx)
+	measure(ctx, h.log, r)
 	h.log.InfoContext(ctx, "swept", "due", r.Due, "sent", r.Sent, "parked", r.Parked, "faults", r.Faults, "backlog", r.Backlog, "oldest", r.Oldest.String())
 	if err != nil {
 		h.log.ErrorContext(ctx, "sweep incomplete", "err", err)
