@@ -173,8 +173,11 @@ func (j *job) call(ctx context.Context, lease operation.Lease) operation.Answer 
 	}
 	callCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if n := j.input.Masked; n > 0 {
+		j.Log.InfoContext(ctx, "personal data masked", "event", j.ev.ID, "recipe", j.recipe.Ref().String(), "pieces", n)
+	}
 	answer := j.Model.Call(callCtx, provider, prompt)
-	price := provider.Prices[j.recipe.Model.Name]
+	price := provider.Prices[j.recipe.Model.Name].For(answer.ServiceTier)
 	if answer.Tokens != nil {
 		answer.CostUSD, answer.PriceAsOf = price.Cost(*answer.Tokens), price.AsOf
 	}

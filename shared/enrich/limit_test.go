@@ -189,3 +189,24 @@ func TestARecipesOwnAttemptLimitCounts(t *testing.T) {
 		}
 	})
 }
+
+// What a call cost is by the tier that answered, which need not be the one that was asked for.
+func TestACallCostsWhatItsTierCosts(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		prices := w.common.Providers["openai"].Prices
+		usual := prices["tiny-2026-01-01"]
+		flex := usual
+		flex.Input, flex.Output, flex.AsOf = usual.Input/2, usual.Output/2, "2026-11-30"
+		usual.Tiers = map[string]operation.Price{"flex": flex}
+		prices["tiny-2026-01-01"] = usual
+		for name, want := range map[string]operation.Money{"default": paid, "flex": paid / 2} {
+			a := answer("about " + name)
+			a.ServiceTier = name
+			w.model.script = []operation.Answer{a}
+			w.run(w.receive(arrival{name: name, version: one}))
+			if got := w.operation(name).Attempts[0]; got.CostUSD != want {
+				t.Errorf("tier %s cost %v, want %v", name, got.CostUSD, want)
+			}
+		}
+	})
+}
