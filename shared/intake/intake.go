@@ -126,7 +126,7 @@ func (in *Intake) Deliver(ctx context.Context, d Delivery) (Reply, error) {
 	if err == nil && reply.Answer.Status == 0 {
 		reply.Answer = s.scheme.Reply()
 	}
-	telemetry.MeasureEndpoint(ctx, in.Log, s.endpoint.Name, telemetry.Count(metricOf(reply, err), 1))
+	telemetry.MeasureEndpoint(ctx, in.Log, s.endpoint.Name, counted(metricOf(reply, err))...)
 	return reply, err
 }
 
