@@ -84,7 +84,7 @@ var (
 		moves(":settled", inbox.Erase), state(":received", inbox.Received), state(":parked", inbox.Parked), says(":outcome", string(inbox.Cancelled)))
 
 	// The same once it is settled. Refused: erased already, or opened again.
-	eraseSettled = write("erase", "SET #era = :now REMOVE #body, #len, #obj, #did, #sid, #flaw, #kind, #why, #op ADD #gen :one", "#st = :settled AND "+filled,
+	eraseSettled = write("erase", "SET #era = :now REMOVE #body, #len, #obj, #did, #sid, #flaw, #kind, #why, #cat, #op ADD #gen :one", "#st = :settled AND "+filled,
 		moves("", inbox.Empty), state(":settled", inbox.Settled))
 
 	// Nothing is left of another fact under an event's key but that it came. Refused: erased already, or gone.

@@ -20,7 +20,7 @@ import (
 //	event      st State, ten and env Scope, end Endpoint, prv Provider, typ Type, obj Object, rcv ReceivedAt, did DeliveryID, sid SenderID,
 //	           wid WriteID, dig Digest, rank Rank, rcp Recipes "a@1,b@2", gen Generation, try Sends, body and len Body (bytes inline, text = key of the bucket),
 //	           how Outcome, op Operations, why Reason, cat Category, at EndedAt, flaw and kind Reason and Category given at the put,
-//	           many Batch, dec dat dnt Dismissed, era Erased
+//	           many Batch, cau CaughtUp, dec dat dnt Dismissed, era Erased
 //	conflict   at At, did DeliveryID, dec dat dnt Dismissed, era when it was erased
 //	seen again num Count, first FirstAt, last LastAt
 //	operation  st State, tok Token, own Owner, beg BegunAt, exp LeaseEnd, cnt Claims, nbf NotBefore, wid WriteID, ev Event, rank Rank,
@@ -237,6 +237,9 @@ func eventItem(ev inbox.Event) item {
 	if ev.Batch {
 		it["many"] = num(1)
 	}
+	if ev.CaughtUp {
+		it["cau"] = num(1)
+	}
 	return it
 }
 
@@ -247,7 +250,7 @@ func readEvent(it item) (inbox.Event, error) {
 		Endpoint: r.text("end"), Provider: r.text("prv"), Type: r.text("typ"), ReceivedAt: r.millis("rcv"), DeliveryID: r.text("did"), SenderID: r.text("sid"),
 		Digest: r.text("dig"), Rank: object.Rank(r.text("rank")), Recipes: r.recipes("rcp"), Body: r.body(),
 		State: inbox.State(r.text("st")), WriteID: r.text("wid"), Generation: int(r.number("gen")), Sends: int(r.number("try")),
-		Batch: r.number("many") == 1, Operations: r.texts("op"), EndedAt: r.millis("at"), ExpiresAt: r.expiry(), Erased: r.millis("era"),
+		Batch: r.number("many") == 1, CaughtUp: r.number("cau") == 1, Operations: r.texts("op"), EndedAt: r.millis("at"), ExpiresAt: r.expiry(), Erased: r.millis("era"),
 	}
 	if err := ev.Object.UnmarshalText([]byte(r.text("obj"))); err != nil {
 		r.fault("obj", err)

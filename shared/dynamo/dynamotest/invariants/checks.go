@@ -28,6 +28,12 @@ var Checks = []Check{
 	{"one-paid-call: at most one attempt of a completed operation is usable, all before are recorded", false, oneUsable},
 	{"one-paid-call: no attempt is recorded twice", false, recordedOnce},
 	{"TTL: only what is final expires", false, onlyFinalExpires},
+	{"approved-bytes: what a person approved is the result, or a newer one stands", false, approvedIsResult},
+	{"newest-wins: a coalesced event names a stored newer one", false, coalescedNamesNewer},
+	{"limits: a day's sum is what calls cost and what is reserved, and within the limit", false, daysAddUp},
+	{"limits: a minute has as many calls as attempts, and no more than the limit", false, minutesAddUp},
+	{"no-dead-ends: an open breaker has a probe time, and a closed one nobody who probes", false, breakersTurn},
+	{"erase: nothing is left in an erased event", false, erasedIsEmpty},
 }
 
 // Verify runs every check on a table at rest and fails the test for each rule that is broken.
@@ -72,25 +78,6 @@ func openIndex(all Items) (bad []string) {
 		found := hash && strings.HasSuffix(e["od"], "#"+strings.TrimPrefix(e["pk"], "E#"))
 		if open := e["st"] == "received"; open != found || open != hash {
 			bad = append(bad, fmt.Sprintf("%s is %s with oq=%q od=%q", e.id(), e["st"], e["oq"], e["od"]))
-		}
-	}
-	return bad
-}
-
-func reviewList(all Items) (bad []string) {
-	for _, o := range all.Operations() {
-		waits := (o["st"] == "failed" || o["st"] == "review") && o["dec"] == ""
-		listed := o["oq"] == "review" && o["od"] != ""
-		if gone := o["oq"] == "" && o["od"] == ""; waits != listed || waits == gone {
-			bad = append(bad, fmt.Sprintf("%s is %s with oq=%q", o.id(), o["st"], o["oq"]))
-		}
-	}
-	for _, e := range all.Events() {
-		if e["oq"] == "review" && (e["st"] != "parked" || e["why"] == "") {
-			bad = append(bad, fmt.Sprintf("%s is %s in the review list with why=%q", e.id(), e["st"], e["why"]))
-		}
-		if e["st"] == "parked" && e["why"] == "" {
-			bad = append(bad, e.id()+" is parked without a reason")
 		}
 	}
 	return bad
@@ -162,6 +149,9 @@ func resultIsNewest(all Items) (bad []string) {
 				others[id+" "+e["rank"]] = true
 			}
 		}
+	}
+	for id, rank := range approved(all) {
+		newest[id] = max(newest[id], rank)
 	}
 	for _, r := range all.Results() {
 		want, known := newest[r.id()]
@@ -288,7 +278,7 @@ func recordedOnce(all Items) (bad []string) {
 
 func onlyFinalExpires(all Items) (bad []string) {
 	for _, i := range append(all.Events(), all.Operations()...) {
-		final := i["st"] == "settled" || i["st"] == "completed" || i["st"] == "superseded" || i["dec"] != ""
+		final := i["st"] == "settled" || i["st"] == "completed" || i["st"] == "superseded" || i.decided()
 		if expires := i["expires_at"] != ""; expires != final {
 			bad = append(bad, fmt.Sprintf("%s is %s with expires_at=%q", i.id(), i["st"], i["expires_at"]))
 		}

@@ -107,6 +107,9 @@ func (all Items) Results() Items {
 	return all.pick(func(i Item) bool { return strings.HasPrefix(i["sk"], "R#") })
 }
 
+// decided tells whether a person dismissed or cancelled it, so that it is final without being done.
+func (i Item) decided() bool { return i["dec"] != "" || i["st"] == "failed" && i["by"] != "" }
+
 func (all Items) pick(want func(Item) bool) Items {
 	var out Items
 	for _, i := range all {
