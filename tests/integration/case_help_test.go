@@ -178,33 +178,40 @@ func keysOf(t testing.TB, provider string, r webhook.Request, received ...time.T
 	return keys
 }
 
-// An ear is a model that keeps the inputs it is asked about, and may change what the stub answers.
+// An ear is a model that keeps what it is asked, and may change what the stub answers.
 type ear struct {
-	mu     sync.Mutex
-	inputs []string
-	say    func(answer map[string]any)
+	stub    *modelstub.Stub
+	say     func(answer map[string]any)
+	instead []http.HandlerFunc // answer the first calls in its place
+	mu      sync.Mutex
+	asked   []map[string]any // the requests
 }
 
 // listen starts the model, and returns its address for [local.Options].
 func (e *ear) listen(t testing.TB) string {
-	stub := modelstub.New()
+	e.stub = modelstub.New()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
-		var asked struct{ Input string }
+		asked := map[string]any{}
 		if err != nil || json.Unmarshal(raw, &asked) != nil {
 			t.Errorf("a call that cannot be read: %v", err)
 		}
 		e.mu.Lock()
-		e.inputs = append(e.inputs, asked.Input)
+		e.asked = append(e.asked, asked)
+		n := len(e.asked)
 		e.mu.Unlock()
+		if n <= len(e.instead) {
+			e.instead[n-1](w, r)
+			return
+		}
 		r.Body = io.NopCloser(strings.NewReader(string(raw)))
 		said := httptest.NewRecorder()
-		stub.ServeHTTP(said, r)
+		e.stub.ServeHTTP(said, r)
 		answer := map[string]any{}
 		if err := json.Unmarshal(said.Body.Bytes(), &answer); err != nil {
 			t.Errorf("the stub answered %d: %v", said.Code, err)
 		}
-		if e.say != nil {
+		if e.say != nil && said.Code == http.StatusOK {
 			e.say(answer)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -217,11 +224,20 @@ func (e *ear) listen(t testing.TB) string {
 	return server.URL + "/v1"
 }
 
-// heard are the inputs so far.
-func (e *ear) heard() []string {
+// requests are what was asked so far.
+func (e *ear) requests() []map[string]any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.inputs)
+	return slices.Clone(e.asked)
+}
+
+// heard are the inputs so far.
+func (e *ear) heard() (inputs []string) {
+	for _, asked := range e.requests() {
+		input, _ := asked["input"].(string)
+		inputs = append(inputs, input)
+	}
+	return inputs
 }
 
 // eachWithEar is eachForCase with a model that listens.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -145,6 +146,24 @@ func (s *system) notices() map[string][]sqstypes.Message {
 			all[string(letter.Notice.Event)] = append(all[string(letter.Notice.Event)], m)
 		}
 	}
+}
+
+// queued counts the messages of the work queue, hidden or not.
+func (s *system) queued() (n int) {
+	s.t.Helper()
+	address := s.QueueURL("WorkQueue")
+	out, err := s.SQS().GetQueueAttributes(s.t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &address, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, name := range []string{"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "ApproximateNumberOfMessagesDelayed"} {
+		one, err := strconv.Atoi(out.Attributes[name])
+		if err != nil && out.Attributes[name] != "" {
+			s.t.Fatal(err)
+		}
+		n += one
+	}
+	return n
 }
 
 // body is the exact body of an event's first delivery, as the API shows it.
