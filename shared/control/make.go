@@ -42,6 +42,10 @@ func eventOf(e inbox.Event, seen inbox.Seen, conflicts []inbox.Conflict) Event {
 		EventID: e.SenderID, DeliveryID: e.DeliveryID, Digest: digest(e.Digest), BodyBytes: e.Body.Bytes,
 		Recipes: refs(e.Recipes), Operations: append([]string{}, e.Operations...),
 		Generation: e.Generation, Sends: e.Sends, EndedAt: at(e.EndedAt), ExpiresAt: at(e.ExpiresAt), Reason: e.Reason, Category: e.Category,
+		CaughtUp: e.CaughtUp, ErasedAt: at(e.Erased),
+	}
+	if e.CaughtUp { // the first is none that anybody delivered
+		out.Deliveries--
 	}
 	if e.State == inbox.Received {
 		out.DueAt = at(e.DueAt)
