@@ -24,6 +24,7 @@ import (
 	"engang/infra/local/invoke"
 	"engang/infra/local/poller"
 	"engang/shared/certificates"
+	"engang/shared/intake"
 	"engang/shared/telemetry"
 )
 
@@ -191,12 +192,10 @@ func (s *System) program(name string, env map[string]string) (func() (lambda.Han
 	switch name {
 	case "receiver":
 		set, err := under(env, receiver.SettingsFromEnv)
+		set.Limits = roomy(set.Limits)
 		set.Limits.OpenAge = s.scaled(set.Limits.OpenAge)
 		set.Now = s.o.Now
 		set.Signers = certificates.Trial{} // nothing leaves the machine, and `send` can sign as every sender
-		// One process is all environments here, on a machine that does other things too; the deadlines of a
-		// deployed receiver, which answers one request at a time, would refuse what only waits for its turn.
-		set.Limits.Stored, set.Limits.Send, set.Limits.Head, set.Limits.Count = 8*time.Second, 4*time.Second, 2*time.Second, 2*time.Second
 		set.Limits.Speed = s.o.Speed
 		return s.starter(name, cfg, func(cfg aws.Config, log telemetry.Process) any {
 			log.Level = set.Level
@@ -212,6 +211,8 @@ func (s *System) program(name string, env map[string]string) (func() (lambda.Han
 	case "reconciler":
 		set, err := under(env, reconciler.SettingsFromEnv)
 		set.Limits.Age, set.Limits.MaxWait = s.scaled(set.Limits.Age), s.scaled(set.Limits.MaxWait)
+		set.Taking = roomy(set.Taking)
+		set.Taking.OpenAge, set.Taking.Speed, set.Asking.Speed = s.scaled(set.Taking.OpenAge), s.o.Speed, s.o.Speed
 		return s.starter(name, cfg, func(cfg aws.Config, log telemetry.Process) any {
 			log.Level = set.Level
 			return reconciler.New(set, cfg, telemetry.NewLogger(s.o.Log, log)).Handle
@@ -225,6 +226,14 @@ func (s *System) program(name string, env map[string]string) (func() (lambda.Han
 		}), err
 	}
 	return nil, fmt.Errorf("the template declares a function %q that this program does not hold", name)
+}
+
+// roomy gives an intake more time: one process is all environments here, on a machine that does other things
+// too, and the deadlines of a deployed receiver, which answers one request at a time, would refuse what only
+// waits for its turn.
+func roomy(l intake.Limits) intake.Limits {
+	l.Stored, l.Send, l.Head, l.Count = 8*time.Second, 4*time.Second, 2*time.Second, 2*time.Second
+	return l
 }
 
 func (s *System) starter(name string, cfg aws.Config, build func(aws.Config, telemetry.Process) any) func() (lambda.Handler, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"engang/infra/local"
+	"engang/shared/object"
 	"engang/shared/secrets"
 	"engang/shared/webhook"
 )
@@ -125,6 +126,9 @@ func everything(t *testing.T, f flow) {
 	f.due(t, event, 10)
 	f.reconcile(t)
 	f.wait(t, event, "parked")
+
+	f.erase(t, object.ID{Kind: "contact", Value: "c_2"})
+	f.sources(t)
 }
 
 // noise is text that does not compress well.

@@ -220,7 +220,7 @@ func TestOnlyWhoNeedsSecretsMayReadThem(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]string{"ReceiverRole": "/hooks/*", "EnrichmentRole": "/models/*"}
+	want := map[string]string{"ReceiverRole": "/hooks/*", "EnrichmentRole": "/models/*", "ReconcilerRole": "/targets/*"}
 	if !maps.Equal(got, want) {
 		t.Errorf("secrets are read by %v, want %v", got, want)
 	}

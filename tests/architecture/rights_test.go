@@ -190,8 +190,9 @@ func (w *watch) uses(t *testing.T) []use {
 		}
 	}
 	byName := map[string]use{
-		"put body":     {action: "s3:PutObject", resource: "<Bodies.Arn>/raw/x"},
-		"read body":    {action: "s3:GetObject", resource: "<Bodies.Arn>/raw/x"},
+		"put body":    {action: "s3:PutObject", resource: "<Bodies.Arn>/raw/x"},
+		"read body":   {action: "s3:GetObject", resource: "<Bodies.Arn>/raw/x"},
+		"list bodies": {action: "s3:ListBucket", resource: "<Bodies.Arn>"}, "erase body": {action: "s3:DeleteObject", resource: "<Bodies.Arn>/raw/x"},
 		"send event":   {action: "sqs:SendMessage", resource: "<WorkQueue.Arn>"},
 		"send notice":  {action: "sqs:SendMessage", resource: "<WorkDeadLetterQueue.Arn>"},
 		"read backlog": {action: "sqs:GetQueueAttributes", resource: "<WorkQueue.Arn>"}, "change visibility": {action: "sqs:ChangeMessageVisibility", resource: "<WorkQueue.Arn>"},

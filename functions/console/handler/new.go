@@ -43,12 +43,14 @@ func SettingsFromEnv() (Settings, error) {
 
 // New wires the function. Nothing is called yet.
 func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
-	table := dynamo.Open(cfg, s.Table)
+	table, kept := dynamo.Open(cfg, s.Table), bucket{bodies.Open(cfg, s.Bodies)}
 	return Over(control.New(control.Deps{
 		Store:     store{table},
 		Endpoints: endpoints{config.NewCache(table, 0, time.Now)}, // who has just applied looks at once
 		Configs:   configs{table},
-		Bodies:    bucket{bodies.Open(cfg, s.Bodies)},
+		Bodies:    kept,
+		Eraser:    eraser{table},
+		Shredder:  kept,
 		Work:      work{queue.Open(cfg, s.WorkQueue)},
 		Letters:   letters{queue.Open(cfg, s.DeadLetters)},
 		OpenAge:   s.OpenAge,

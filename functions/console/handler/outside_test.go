@@ -54,6 +54,23 @@ func TestAConfigurationWaitsForTheStore(t *testing.T) {
 	}
 }
 
+// Neither is anything erased or shown past a store that cannot be had.
+func TestAnErasureWaitsForTheStore(t *testing.T) {
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"no"}`)
+	}))
+	defer down.Close()
+	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
+	h := handler.New(handler.Settings{Table: "t", Bodies: "b"}, cfg, slog.New(slog.DiscardHandler))
+	for _, path := range []string{"/api/erase", "/api/export"} {
+		out, err := h.Handle(t.Context(), request(http.MethodPost, path, "tenant=shop&environment=test", `{"object":"product:794","reason":"why"}`))
+		if err != nil || out.StatusCode != http.StatusServiceUnavailable || out.Headers["Retry-After"] == "" {
+			t.Errorf("%s: %d %s, %v", path, out.StatusCode, out.Body, err)
+		}
+	}
+}
+
 func splitQuery(path string) (string, string) {
 	for i := range path {
 		if path[i] == '?' {

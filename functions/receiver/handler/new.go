@@ -76,5 +76,6 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 		Log:       log,
 		Now:       now,
 		NewID:     rand.Text,
+		Listeners: table,
 	}), log)
 }

@@ -1,28 +1,37 @@
-// Package handler is the reconciler function without its process: each schedule event is one sweep.
+// Package handler is the reconciler function without its process: each schedule event is one sweep, and then one
+// look after the sources of what was never delivered.
 package handler
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"engang/shared/catchup"
 	"engang/shared/reconcile"
 )
 
-// sweeper is the use case.
+// sweeper is the use case that sends what is stored and not settled.
 type sweeper interface {
 	Sweep(ctx context.Context) (reconcile.Report, error)
+}
+
+// runner is the use case that fetches what was never delivered.
+type runner interface {
+	Run(ctx context.Context) (catchup.Report, error)
 }
 
 // A Handler answers the schedule of the reconciler function. It is safe for concurrent use.
 type Handler struct {
 	sweeper sweeper
+	sources runner
 	log     *slog.Logger
 }
 
-// Handle makes one sweep. Its error fails the invocation, so that the function's own error alarm sees
-// it; what could not be handled is met again by the next sweep.
+// Handle makes one sweep, and looks after the sources in what time is left. Their errors fail the invocation, so
+// that the function's own error alarm sees them; what could not be handled is met again by the next one.
 func (h *Handler) Handle(ctx context.Context, _ events.EventBridgeEvent) error {
 	r, err := h.sweeper.Sweep(ctx)
 	measure(ctx, h.log, r)
@@ -30,5 +39,12 @@ func (h *Handler) Handle(ctx context.Context, _ events.EventBridgeEvent) error {
 	if err != nil {
 		h.log.ErrorContext(ctx, "sweep incomplete", "err", err)
 	}
-	return err
+	found, missed := h.sources.Run(ctx)
+	if found.Pages > 0 {
+		h.log.InfoContext(ctx, "sources asked", "pages", found.Pages, "objects", found.Objects, "new", found.New)
+	}
+	if missed != nil {
+		h.log.ErrorContext(ctx, "sources not looked after", "err", missed)
+	}
+	return errors.Join(err, missed)
 }

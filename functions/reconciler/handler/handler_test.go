@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"engang/shared/catchup"
 	"engang/shared/reconcile"
 )
 
@@ -20,11 +21,19 @@ type script struct {
 	report reconcile.Report
 	err    error
 	sweeps int
+	found  catchup.Report
+	missed error
+	runs   int
 }
 
 func (s *script) Sweep(context.Context) (reconcile.Report, error) {
 	s.sweeps++
 	return s.report, s.err
+}
+
+func (s *script) Run(context.Context) (catchup.Report, error) {
+	s.runs++
+	return s.found, s.missed
 }
 
 func TestEachScheduleEventIsOneSweep(t *testing.T) {
@@ -42,27 +51,33 @@ func TestEachScheduleEventIsOneSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		s := &script{report: reconcile.Report{Due: 3, Sent: 2, Oldest: time.Minute}}
-		h := &Handler{sweeper: s, log: slog.New(slog.NewJSONHandler(&log, nil))}
-		if err := h.Handle(t.Context(), e); err != nil || s.sweeps != 1 {
-			t.Errorf("%s: %v after %d sweeps", file, err, s.sweeps)
+		s := &script{report: reconcile.Report{Due: 3, Sent: 2, Oldest: time.Minute}, found: catchup.Report{Pages: 1, Objects: 9, New: 4}}
+		h := &Handler{sweeper: s, sources: s, log: slog.New(slog.NewJSONHandler(&log, nil))}
+		if err := h.Handle(t.Context(), e); err != nil || s.sweeps != 1 || s.runs != 1 {
+			t.Errorf("%s: %v after %d sweeps and %d looks after the sources", file, err, s.sweeps, s.runs)
 		}
-		if !strings.Contains(log.String(), `"due":3,"sent":2`) {
+		if !strings.Contains(log.String(), `"due":3,"sent":2`) || !strings.Contains(log.String(), `"objects":9,"new":4`) {
 			t.Errorf("log %s", log.String())
 		}
 	}
 }
 
 func TestAnIncompleteSweepFailsTheInvocation(t *testing.T) {
-	s := &script{err: errors.New("store down")}
-	h := &Handler{sweeper: s, log: slog.New(slog.DiscardHandler)}
-	if err := h.Handle(t.Context(), events.EventBridgeEvent{}); !errors.Is(err, s.err) {
-		t.Errorf("got %v: the error alarm would not ring", err)
+	for _, s := range []*script{{err: errDown}, {missed: errDown}} {
+		h := &Handler{sweeper: s, sources: s, log: slog.New(slog.DiscardHandler)}
+		if err := h.Handle(t.Context(), events.EventBridgeEvent{}); !errors.Is(err, errDown) {
+			t.Errorf("got %v: the error alarm would not ring", err)
+		}
+		if s.sweeps != 1 || s.runs != 1 {
+			t.Errorf("%d sweeps, %d looks after the sources: one kept the other from its work", s.sweeps, s.runs)
+		}
 	}
 }
 
+var errDown = errors.New("store down")
+
 func TestSettingsReportEveryFaultAtOnce(t *testing.T) {
-	for _, name := range []string{"TABLE_NAME", "WORK_QUEUE_URL", "WORK_DEAD_LETTER_QUEUE_URL"} {
+	for _, name := range []string{"TABLE_NAME", "WORK_QUEUE_URL", "WORK_DEAD_LETTER_QUEUE_URL", "BODIES_BUCKET", "SECRET_PATH"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("SEND_LIMIT", "0")
@@ -70,7 +85,7 @@ func TestSettingsReportEveryFaultAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, name := range []string{"TABLE_NAME", "WORK_QUEUE_URL", "WORK_DEAD_LETTER_QUEUE_URL", "SEND_LIMIT"} {
+	for _, name := range []string{"TABLE_NAME", "WORK_QUEUE_URL", "WORK_DEAD_LETTER_QUEUE_URL", "BODIES_BUCKET", "SECRET_PATH", "SEND_LIMIT"} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named in: %v", name, err)
 		}
