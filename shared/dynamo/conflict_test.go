@@ -61,6 +61,9 @@ func TestAConflictOfTransactionsDecidesNothing(t *testing.T) {
 	}{
 		{"a transaction", meeting{call: "W13 redrive", answer: conflict, times: 2}, failed, redrive},
 		{"a transaction, beside a condition that is refused until the other one is through", meeting{call: "W13 redrive", answer: mixed, times: 2}, failed, redrive},
+		{"a transaction with a whole item", meeting{call: "W17 approve", answer: conflict, times: 2}, held, func(t *testing.T, table *dynamo.Table) error {
+			return table.Approve(t.Context(), approval(1))
+		}},
 		{"a plain update", meeting{call: "W22 push due", answer: busy, times: 2}, sent, push},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

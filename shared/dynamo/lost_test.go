@@ -13,75 +13,77 @@ import (
 	"engang/shared/spend"
 )
 
-// A read that gets no answer says so, and never that there is nothing. Each has the name by which faults,
-// logs and counters know it.
+// reads is every read, and the name by which faults, logs and counters know it.
+var reads = []struct {
+	name, call string
+	read       func(ctx context.Context, table *dynamo.Table) error
+}{
+	{"event", "read event", func(ctx context.Context, table *dynamo.Table) error {
+		_, err := table.Event(ctx, eventID(1))
+		return err
+	}},
+	{"deliveries", "read event", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, _, err := table.Deliveries(ctx, eventID(1))
+		return err
+	}},
+	{"operation", "read operation", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Operation(ctx, work); return err }},
+	{"result", "read result", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, err := table.Result(ctx, shop, product, card)
+		return err
+	}},
+	{"object", "query object", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, _, err := table.Object(ctx, shop, product)
+		return err
+	}},
+	{"due", "query open", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, err := table.Due(ctx, 0, noon, "")
+		return err
+	}},
+	{"listed", "query list", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, err := table.Listed(ctx, shop, noon, dynamo.Page{Limit: 9})
+		return err
+	}},
+	{"address", "read config", func(ctx context.Context, table *dynamo.Table) error {
+		_, err := table.Address(ctx, "woo-shop")
+		return err
+	}},
+	{"pointer", "read config", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Pointer(ctx, shop); return err }},
+	{"version", "read config", func(ctx context.Context, table *dynamo.Table) error {
+		_, err := table.Version(ctx, shop, "recipe", "product-card", 3)
+		return err
+	}},
+	{"scopes", "read config", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Scopes(ctx); return err }},
+	{"reviews", "query review", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, err := table.Reviews(ctx, "", 9)
+		return err
+	}},
+	{"catch-up", "read catch-up", func(ctx context.Context, table *dynamo.Table) error {
+		_, err := table.CatchUp(ctx, shop, "woo-shop")
+		return err
+	}},
+	{"last delivery", "read last delivery", func(ctx context.Context, table *dynamo.Table) error {
+		_, err := table.LastDelivery(ctx, shop, "woo-shop")
+		return err
+	}},
+	{"head", "read head", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, err := table.Head(ctx, shop, product, "product-card")
+		return err
+	}},
+	{"breaker", "read breaker", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Breaker(ctx, mini); return err }},
+	{"pauses", "read pauses", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Pauses(ctx); return err }},
+	{"spend", "read spend", func(ctx context.Context, table *dynamo.Table) error {
+		_, err := table.Spent(ctx, shop, "product-card", "2026-11-29")
+		return err
+	}},
+	{"audit trail", "audit", func(ctx context.Context, table *dynamo.Table) error {
+		_, err := table.AuditTrail(ctx, shop, noon)
+		return err
+	}},
+}
+
+// A read that gets no answer says so, and never that there is nothing.
 func TestAReadWithoutAnAnswerIsAnError(t *testing.T) {
-	for _, tt := range []struct {
-		name, call string
-		read       func(ctx context.Context, table *dynamo.Table) error
-	}{
-		{"event", "read event", func(ctx context.Context, table *dynamo.Table) error {
-			_, err := table.Event(ctx, eventID(1))
-			return err
-		}},
-		{"deliveries", "read event", func(ctx context.Context, table *dynamo.Table) error {
-			_, _, _, err := table.Deliveries(ctx, eventID(1))
-			return err
-		}},
-		{"operation", "read operation", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Operation(ctx, work); return err }},
-		{"result", "read result", func(ctx context.Context, table *dynamo.Table) error {
-			_, _, err := table.Result(ctx, shop, product, card)
-			return err
-		}},
-		{"object", "query object", func(ctx context.Context, table *dynamo.Table) error {
-			_, _, _, err := table.Object(ctx, shop, product)
-			return err
-		}},
-		{"due", "query open", func(ctx context.Context, table *dynamo.Table) error {
-			_, _, err := table.Due(ctx, 0, noon, "")
-			return err
-		}},
-		{"listed", "query list", func(ctx context.Context, table *dynamo.Table) error {
-			_, _, err := table.Listed(ctx, shop, noon, dynamo.Page{Limit: 9})
-			return err
-		}},
-		{"address", "read config", func(ctx context.Context, table *dynamo.Table) error {
-			_, err := table.Address(ctx, "woo-shop")
-			return err
-		}},
-		{"pointer", "read config", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Pointer(ctx, shop); return err }},
-		{"version", "read config", func(ctx context.Context, table *dynamo.Table) error {
-			_, err := table.Version(ctx, shop, "recipe", "product-card", 3)
-			return err
-		}},
-		{"scopes", "read config", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Scopes(ctx); return err }},
-		{"reviews", "query review", func(ctx context.Context, table *dynamo.Table) error {
-			_, _, err := table.Reviews(ctx, "", 9)
-			return err
-		}},
-		{"catch-up", "read catch-up", func(ctx context.Context, table *dynamo.Table) error {
-			_, err := table.CatchUp(ctx, shop, "woo-shop")
-			return err
-		}},
-		{"last delivery", "read last delivery", func(ctx context.Context, table *dynamo.Table) error {
-			_, err := table.LastDelivery(ctx, shop, "woo-shop")
-			return err
-		}},
-		{"head", "read head", func(ctx context.Context, table *dynamo.Table) error {
-			_, _, err := table.Head(ctx, shop, product, "product-card")
-			return err
-		}},
-		{"breaker", "read breaker", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Breaker(ctx, mini); return err }},
-		{"pauses", "read pauses", func(ctx context.Context, table *dynamo.Table) error { _, err := table.Pauses(ctx); return err }},
-		{"spend", "read spend", func(ctx context.Context, table *dynamo.Table) error {
-			_, err := table.Spent(ctx, shop, "product-card", "2026-11-29")
-			return err
-		}},
-		{"audit trail", "audit", func(ctx context.Context, table *dynamo.Table) error {
-			_, err := table.AuditTrail(ctx, shop, noon)
-			return err
-		}},
-	} {
+	for _, tt := range reads {
 		t.Run(tt.name, func(t *testing.T) {
 			fault := &dynamotest.Fault{Target: tt.call, N: -1, Applied: true}
 			db := dynamotest.Embedded(t)
