@@ -62,6 +62,9 @@ type Store interface {
 	Scopes(ctx context.Context) ([]object.Scope, error)
 	Audit(ctx context.Context, e audit.Entry) error
 	Reopening
+	Stopping
+	Holds
+	Spending
 }
 
 // Endpoints is the applied configuration.

@@ -36,6 +36,7 @@ type memory struct {
 	noAudit   error
 	bodies    int // read
 	lists     int // pages of the list index
+	stopped       // what tests of cancel, pause and stats need
 }
 
 func newMemory() *memory {
@@ -111,7 +112,7 @@ func (m *memory) Endpoint(_ context.Context, name string) (config.Endpoint, conf
 }
 
 func (m *memory) Common(context.Context, object.Scope) (config.Common, error) {
-	return config.Common{ResultDays: 400}, nil
+	return config.Common{EventDays: 30, ResultDays: 400}, nil
 }
 
 func (m *memory) Recipe(context.Context, object.Scope, inbox.RecipeRef) (*recipe.Compiled, error) {

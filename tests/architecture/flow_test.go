@@ -115,6 +115,14 @@ func everything(t *testing.T, f flow) {
 	f.work(t)
 	f.drained(t, event)
 
+	f.api(t, http.MethodPost, "/api/pause", `{"kind":"endpoint","name":"crm","reason":"a look"}`)
+	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_8", 1), "msg_8", "accepted")
+	f.api(t, http.MethodGet, "/api/pauses", "")
+	f.api(t, http.MethodPost, "/api/cancel", `{"id":"`+event+`","reason":"not wanted"}`)
+	f.api(t, http.MethodPost, "/api/resume", `{"kind":"endpoint","name":"crm","reason":"looked at"}`)
+	f.api(t, http.MethodPost, "/api/resume", `{"kind":"model","name":"openai/gpt-5.4-mini-2026-03-17","reason":"it serves"}`)
+	f.api(t, http.MethodGet, "/api/stats", "")
+
 	f.faults(t, "queue:down")
 	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_5", 1), "msg_5", "accepted")
 	f.due(t, event, 0)
@@ -128,6 +136,7 @@ func everything(t *testing.T, f flow) {
 	f.wait(t, event, "parked")
 
 	f.erase(t, object.ID{Kind: "contact", Value: "c_2"})
+	f.deliver(t, "crm", big, "msg_2", "duplicate") // of which nothing is kept
 	f.sources(t)
 }
 

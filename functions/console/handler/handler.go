@@ -19,6 +19,11 @@
 //	                        replay; what it opens is recorded
 //	POST /api/erase         {"object","reason","dry_run","after"}: one call of an erasure, which is recorded
 //	POST /api/export        {"object","reason","after"}: one page of everything that is held, and is recorded
+//	POST /api/cancel        {"id","reason"}: stops what is not final
+//	GET  /api/pauses        what is held, by persons and by breakers
+//	POST /api/pause         {"kind","name","until","reason"}: holds everything, an endpoint, a recipe or a model
+//	POST /api/resume        {"kind","name","reason"}
+//	GET  /api/stats         ?since until after: sums of one page of events
 //
 // Each takes tenant and environment where a stack has more than one; a set says them itself. Errors are
 // RFC 9457 documents.
@@ -65,6 +70,9 @@ type desk interface {
 	Apply(ctx context.Context, p control.Proposal) (control.Application, error)
 	reopening
 	protecting
+	stopper
+	holder
+	counter
 }
 
 // A Handler answers the HTTP events of the console function. It is safe for concurrent use.
@@ -140,7 +148,7 @@ func translate(err error) error {
 	case errors.Is(err, object.ErrNoID):
 		return &problem.QueryError{Parameter: "id", Want: "evt_…, kind:id or object/recipe@version/digest"}
 	case errors.Is(err, control.ErrReason):
-		return &problem.QueryError{Parameter: "reason", Want: "a text that says why: this look is recorded"}
+		return &problem.QueryError{Parameter: "reason", Want: "a text that says why: this is recorded"}
 	case errors.Is(err, control.ErrGone):
 		return fmt.Errorf("%w: %w", operation.ErrNotFound, err)
 	}

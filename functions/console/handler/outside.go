@@ -15,15 +15,16 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 	"engang/shared/problem"
 	"engang/shared/recipe"
 )
 
 // answers are what something outside says where it was reached and did not do what it was asked for.
-var answers = []error{inbox.ErrNotFound, inbox.ErrStale, operation.ErrNotFound, operation.ErrRefused, config.ErrUnknown, config.ErrChanged}
+var answers = []error{inbox.ErrNotFound, inbox.ErrStale, operation.ErrNotFound, operation.ErrRefused, pause.ErrStale, config.ErrUnknown, config.ErrChanged}
 
-// reached says that something outside could not be had, unless it answered that there is no such thing, or
-// another one.
+// reached says that something outside could not be had, unless it answered that there is no such thing, another
+// one, or one that stands otherwise.
 func reached(err error) error {
 	if err == nil || slices.ContainsFunc(answers, func(known error) bool { return errors.Is(err, known) }) {
 		return err

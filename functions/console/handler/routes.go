@@ -43,6 +43,11 @@ var routes = map[string]map[string]serve{
 	"replay":     {http.MethodPost: (*Handler).replay},
 	"erase":      {http.MethodPost: (*Handler).erase},
 	"export":     {http.MethodPost: (*Handler).export},
+	"cancel":     {http.MethodPost: (*Handler).cancel},
+	"pause":      {http.MethodPost: (*Handler).pause},
+	"resume":     {http.MethodPost: (*Handler).resume},
+	"pauses":     {http.MethodGet: (*Handler).pauses},
+	"stats":      {http.MethodGet: (*Handler).stats},
 }
 
 func (h *Handler) route(ctx context.Context, c call) (any, error) {

@@ -1,0 +1,313 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"engang/shared/config"
+	"engang/shared/document"
+	"engang/shared/inbox"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/recipe"
+)
+
+// Stopping ends work that is not final. Each write is refused by what stands there: an operation's with an
+// *[operation.RefusedError], an event's with [inbox.ErrStale].
+type Stopping interface {
+	Claim(ctx context.Context, c operation.Claim) (operation.Lease, error)
+	Pause(ctx context.Context, f operation.Finish) error
+	Cancel(ctx context.Context, c operation.Cancellation) error
+	End(ctx context.Context, e inbox.Ending) error
+	Reopen(ctx context.Context, id inbox.EventID, due time.Time) error
+}
+
+// A Stop asks to cancel work that is not final.
+type Stop struct {
+	ID     string // an operation (a unique beginning), or an event
+	By     string // the caller's identity
+	Reason string
+}
+
+// A Cancellation says what was cancelled.
+type Cancellation struct {
+	Kind        string    `json:"kind"` // "cancellation"
+	ID          string    `json:"id"`   // of the operation or the event
+	Tenant      string    `json:"tenant"`
+	Environment string    `json:"environment"`
+	Was         string    `json:"was"`        // its state before
+	Operations  []string  `json:"operations"` // that were cancelled
+	Already     bool      `json:"already"`    // it was cancelled before: nothing was left to do
+	Decision    *Decision `json:"decision"`   // on the operation; null of an event, which keeps none
+}
+
+// stopRounds bounds how often a cancellation is tried again because the work moved on between look and write.
+const stopRounds = 6
+
+// Cancel stops work that is not final, and records it.
+//
+// An operation that is pending, running or in review fails with the category cancelled: whoever works on it is
+// fenced, a call that was begun is recorded as a losing attempt, and the event that waits for it settles as
+// cancelled when a worker meets it. An event that is open, held by a pause, or parked without an operation settles
+// as cancelled, and what works for it, or would, is cancelled with it. Later deliveries of either stay duplicates,
+// and the same content makes no call; a redrive of the operation by its name undoes it.
+//
+// What was cancelled before is not refused, which makes it safe to ask again where an answer was lost. It
+// returns [ErrReason], the errors of [Control.Show], and an *[operation.RefusedError] or *[inbox.RefusedError] for
+// what is final, or decided by a person meanwhile.
+func (c *Control) Cancel(ctx context.Context, scope object.Scope, s Stop) (Cancellation, error) {
+	if err := answerable(s.By, s.Reason); err != nil {
+		return Cancellation{}, err
+	}
+	doc, err := c.cancel(ctx, scope, s)
+	act := "cancel"
+	switch {
+	case errors.Is(err, operation.ErrRefused), errors.Is(err, inbox.ErrStale):
+		act += ", refused"
+	case err != nil && doc.ID == "": // nothing was found, or nothing could be looked at
+		return doc, fmt.Errorf("cancel: %w", err)
+	case err != nil:
+		act += ", outcome unknown"
+	case doc.Already:
+		act += ", done already"
+	}
+	if err != nil {
+		err = fmt.Errorf("cancel %s: %w", doc.ID, err)
+	}
+	doc.Kind, doc.Tenant, doc.Environment = "cancellation", scope.Tenant, scope.Environment
+	return doc, errors.Join(err, c.record(ctx, scope, act, Look{ID: doc.ID, By: s.By, Reason: s.Reason}))
+}
+
+func (c *Control) cancel(ctx context.Context, scope object.Scope, s Stop) (Cancellation, error) {
+	common, err := c.d.Endpoints.Common(ctx, scope)
+	if err != nil {
+		return Cancellation{}, err
+	}
+	x := &stopping{c: c, scope: scope, s: s, writeID: c.d.NewID(), now: c.d.Now()}
+	x.eventEnd, x.operationEnd = daysAfter(x.now, common.EventDays), daysAfter(x.now, common.ResultDays)
+	if inbox.IsEventID(s.ID) {
+		return x.event(ctx, inbox.EventID(s.ID))
+	}
+	op, _, err := c.one(ctx, scope, s.ID)
+	if err != nil {
+		return Cancellation{}, err
+	}
+	doc := Cancellation{ID: op.Key.String(), Was: string(op.State), Operations: []string{}}
+	seen, done, err := x.operation(ctx, op)
+	switch {
+	case err != nil:
+		return doc, err
+	case done:
+		doc.Was, doc.Operations = string(seen.State), append(doc.Operations, doc.ID)
+		doc.Decision = &Decision{By: s.By, At: x.now.UTC(), Note: s.Reason}
+	default:
+		doc.Already = true
+		if d := seen.Decision; d != nil {
+			doc.Decision = &Decision{By: d.By, At: d.At.UTC(), Note: d.Note}
+		}
+	}
+	return doc, nil
+}
+
+// daysAfter is when something leaves the table; zero where it is kept without end.
+func daysAfter(now time.Time, days int) time.Time {
+	if days <= 0 {
+		return time.Time{}
+	}
+	return now.AddDate(0, 0, days)
+}
+
+// A stopping is one act of cancelling, whatever it has to stop.
+type stopping struct {
+	c        *Control
+	scope    object.Scope
+	s        Stop
+	writeID  string
+	now      time.Time
+	eventEnd time.Time // when a settled event leaves
+
+	operationEnd time.Time // when a cancelled operation leaves
+}
+
+func cancelled(o operation.Operation) bool {
+	return o.State == operation.Failed && o.Category == operation.CategoryCancelled
+}
+
+// operation cancels one operation. Attempts that end or begin meanwhile are stopped all the same; what a person
+// decides meanwhile stands. It returns the operation as it was last seen, and whether this act cancelled it: it
+// did not where it was cancelled before.
+func (x *stopping) operation(ctx context.Context, o operation.Operation) (operation.Operation, bool, error) {
+	var err error
+	for range stopRounds {
+		switch {
+		case cancelled(o):
+			return o, false, nil
+		case !cancellable(o):
+			return o, false, &operation.RefusedError{Stored: o}
+		}
+		err = x.c.d.Store.Cancel(ctx, operation.Cancellation{
+			Key: o.Key, Token: o.Token, By: x.s.By, Note: x.s.Reason, WriteID: x.writeID, Now: x.now, ExpiresAt: x.operationEnd,
+		})
+		refused, ok := errors.AsType[*operation.RefusedError](err)
+		if !ok {
+			return o, err == nil, err
+		}
+		if o.State == operation.Review && cancellable(refused.Stored) { // rejected and redriven: a draft that nobody here has seen
+			return o, false, err
+		}
+		o = refused.Stored
+	}
+	return o, false, err
+}
+
+// event cancels an event and what works for it. The operations come first, also those that are not there yet: a
+// worker that has read the event, and claims one after it was settled, would leave an operation without an open
+// event. What it claims all the same is stopped by a second look.
+func (x *stopping) event(ctx context.Context, id inbox.EventID) (Cancellation, error) {
+	doc := Cancellation{Operations: []string{}}
+	for range stopRounds {
+		e, _, _, err := x.c.d.Store.Deliveries(ctx, id)
+		if err == nil && e.Scope != x.scope {
+			err = fmt.Errorf("event %s: %w", id, inbox.ErrNotFound) // it belongs to others
+		}
+		if err != nil {
+			return doc, err
+		}
+		if doc.ID == "" {
+			doc.ID, doc.Was = string(id), string(e.State)
+		}
+		over, err := x.end(ctx, e, &doc)
+		if err != nil || over {
+			return doc, err
+		}
+	}
+	return doc, inbox.ErrStale
+}
+
+// end brings an event that was read one step nearer to its end, and tells whether it is there.
+func (x *stopping) end(ctx context.Context, e inbox.Event, doc *Cancellation) (bool, error) {
+	switch {
+	case e.State == inbox.Settled && (e.Outcome == inbox.Cancelled || len(doc.Operations) > 0): // by us, or a worker that met what we cancelled
+		err := x.working(ctx, e, doc) // what an act before this one did not come to
+		doc.Already = doc.Was == string(inbox.Settled) && len(doc.Operations) == 0
+		return true, err
+	case e.State == inbox.Parked && len(e.Operations) == 0:
+		// Opened, so that it can be settled: a crash here leaves it open, and a worker parks it again.
+		err := x.c.d.Store.Reopen(ctx, e.ID, x.now.Add(backWithin))
+		return false, movedOn(err)
+	case e.State != inbox.Received:
+		return false, &inbox.RefusedError{Stored: e}
+	}
+	if err := errors.Join(x.claim(ctx, e), x.working(ctx, e, doc)); err != nil {
+		return false, err
+	}
+	err := x.c.d.Store.End(ctx, inbox.Ending{
+		Event: e.ID, Generation: e.Generation, Outcome: inbox.Cancelled, Operations: doc.Operations, At: x.now, ExpiresAt: x.eventEnd,
+	})
+	if err != nil {
+		return false, movedOn(err) // or it is our own lost answer: the next look says so
+	}
+	return true, x.working(ctx, e, doc)
+}
+
+// movedOn lets a refusal pass, after which the event is looked at again.
+func movedOn(err error) error {
+	if errors.Is(err, inbox.ErrStale) {
+		return nil
+	}
+	return err
+}
+
+// working cancels the operations that work for an event.
+func (x *stopping) working(ctx context.Context, e inbox.Event, doc *Cancellation) error {
+	if e.Object.IsZero() {
+		return nil
+	}
+	all, err := x.c.collect(ctx, x.scope, e.Object)
+	if err != nil {
+		return err
+	}
+	for _, o := range all.ops {
+		if o.Event != e.ID || !cancellable(o) {
+			continue
+		}
+		_, done, err := x.operation(ctx, o)
+		if _, final := errors.AsType[*operation.RefusedError](err); err != nil && !final { // final by now: nothing is left to stop
+			return err
+		}
+		if done {
+			doc.Operations = append(doc.Operations, o.Key.String())
+		}
+	}
+	return nil
+}
+
+// claimFor is how long a claim of ours holds others off, should we not come to its end.
+const claimFor = 30 * time.Second
+
+// claim makes the operations that an event asks for and that are not there yet, so that they can be cancelled: the
+// claim of a worker that comes later is refused by them. An attempt is recorded, of which is known that it
+// called nobody. What cannot be worked on is left out: no worker can claim it either.
+func (x *stopping) claim(ctx context.Context, e inbox.Event) error {
+	keys, err := x.keys(ctx, e)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		lease, err := x.c.d.Store.Claim(ctx, operation.Claim{ // without a limit nothing is taken over
+			Key: key, Attempt: operation.AttemptID("att_" + strings.ToLower(x.c.d.NewID())), WriteID: x.c.d.NewID(), Event: e.ID, Rank: e.Rank, Now: x.now, Until: x.now.Add(claimFor),
+		})
+		if errors.Is(err, operation.ErrRefused) {
+			continue // it is there
+		}
+		if err != nil {
+			return err
+		}
+		none := operation.Attempt{EndedAt: x.now, Outcome: operation.Stopped, Category: operation.CategoryCancelled, Reason: "cancelled before anybody worked on it"}
+		err = x.c.d.Store.Pause(ctx, operation.Finish{Lease: lease, WriteID: x.c.d.NewID(), Attempts: lease.Log(none), NotBefore: x.now, Now: x.now})
+		if err != nil && !errors.Is(err, operation.ErrRefused) {
+			return err
+		}
+	}
+	return nil
+}
+
+// keys are the operations that an event asks for.
+func (x *stopping) keys(ctx context.Context, e inbox.Event) ([]operation.Key, error) {
+	if e.Object.IsZero() || e.Batch {
+		return nil, nil
+	}
+	raw, err := x.c.d.Bodies.Read(ctx, e.Body)
+	if errors.Is(err, ErrGone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, err := document.Decode(raw)
+	if err != nil {
+		return nil, nil
+	}
+	var keys []operation.Key
+	for _, ref := range e.Recipes {
+		compiled, err := x.c.d.Endpoints.Recipe(ctx, x.scope, ref)
+		if errors.Is(err, config.ErrUnknown) || errors.Is(err, config.ErrUnreadable) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		input, err := compiled.Extract(doc)
+		if errors.Is(err, recipe.ErrInvalidInput) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, operation.Key{Scope: e.Scope, Object: e.Object, Recipe: ref, Digest: input.Digest})
+	}
+	return keys, nil
+}
