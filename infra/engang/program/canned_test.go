@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -104,6 +105,7 @@ func serveCanned(t *testing.T) *canned {
 		"/api/replay":     control.Replayed{Kind: "replay", Events: 412, Finished: 409, WouldRun: 2, Waiting: 1, Calls: 2, CostUSD: 900_000_000, Sent: 2, Reached: at(-60)},
 		"/api/reveal":     control.Content{Kind: "body", ID: "evt_aaaaaaaaaaaaaaaa", Bytes: 10, Body: []byte(`{"id":794}`)},
 	}}
+	maps.Copy(c.answer, cannedActs())
 	c.answer["/local/aws"] = cannedEngine(t)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -239,11 +240,14 @@ func TestEachExitCodeIsReached(t *testing.T) {
 }
 
 func TestAnAbsentOrSlowTargetEndsWith6(t *testing.T) {
-	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is the end of the connection seen
+		<-r.Context().Done()
+	}))
 	defer slow.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	for _, args := range [][]string{{"events"}, {"operations"}, {"show", "product:1"}, {"send"}} {
+	for _, args := range [][]string{{"events"}, {"operations"}, {"show", "product:1"}, {"send"}, {"cancel", "evt_aaaaaaaaaaaaaaaa", "--reason", "why"}, {"pause"}, {"pause", "everything", "--reason", "why"}, {"resume", "everything", "--reason", "why"}, {"stats"}} {
 		for target, says := range map[string]string{slow.URL: "no answer in time", gone.URL: "Start it with: engang local"} {
 			code, _, stderr := run(t, t.Context(), append(args, "--target", target, "--timeout", "50ms")...)
 			if code != 6 || !strings.Contains(stderr, says) {
@@ -296,7 +300,7 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	for _, name := range []string{"infra/local.yaml", "config/all.yaml", "shop.yaml", "crm.yaml"} { // of no secret and no sender
 		write(t, name, "version: 1\ntenant: shop\nenvironment: test\n")
 	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay"} {
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay", "cancel", "pause", "resume", "stats"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")
 		examples, flags, _ := strings.Cut(after, "Flags:\n")
