@@ -65,6 +65,8 @@ type Store interface {
 	Stopping
 	Holds
 	Spending
+	Drafts
+	ReviewList
 }
 
 // Endpoints is the applied configuration.

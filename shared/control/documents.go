@@ -46,6 +46,7 @@ type Event struct {
 	ExpiresAt     *time.Time `json:"expires_at"`
 	Reason        string     `json:"reason,omitempty"` // why it is parked
 	Category      string     `json:"category,omitempty"`
+	Dismissed     *Decision  `json:"dismissed,omitempty"` // from the review list
 	Conflicts     []Conflict `json:"conflicts,omitempty"`
 	CaughtUp      bool       `json:"caught_up,omitempty"` // fetched from its source: no delivery had brought it
 	ErasedAt      *time.Time `json:"erased_at,omitempty"` // it is known, and what it said is gone
@@ -56,6 +57,7 @@ type Conflict struct {
 	Digest     string    `json:"digest"`
 	At         time.Time `json:"at"`
 	DeliveryID string    `json:"delivery_id,omitempty"`
+	Dismissed  *Decision `json:"dismissed,omitempty"` // from the review list
 }
 
 // An Operation is what is known of one operation.
@@ -83,7 +85,8 @@ type Operation struct {
 	Result        *OperationResult  `json:"result"`
 	Review        *Review           `json:"review"`
 	Decision      *Decision         `json:"decision,omitempty"`
-	Effects       []json.RawMessage `json:"effects"` // none until effects exist
+	Dismissed     *Decision         `json:"dismissed,omitempty"` // from the review list
+	Effects       []json.RawMessage `json:"effects"`             // none until effects exist
 	ExpiresAt     *time.Time        `json:"expires_at,omitempty"`
 }
 

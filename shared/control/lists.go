@@ -178,7 +178,10 @@ func (c *Control) askedBy(ctx context.Context, scope object.Scope, e Event, know
 	var out []Operation
 	for _, o := range all.ops {
 		if string(o.Event) == e.ID {
-			doc := operationOf(o, all.losing, all.results)
+			doc, err := c.owned(ctx, o, operationOf(o, all.losing, all.results))
+			if err != nil {
+				return nil, err
+			}
 			doc.Events, doc.Deliveries = []string{e.ID}, e.Deliveries
 			out = append(out, doc)
 		}

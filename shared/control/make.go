@@ -42,7 +42,7 @@ func eventOf(e inbox.Event, seen inbox.Seen, conflicts []inbox.Conflict) Event {
 		EventID: e.SenderID, DeliveryID: e.DeliveryID, Digest: digest(e.Digest), BodyBytes: e.Body.Bytes,
 		Recipes: refs(e.Recipes), Operations: append([]string{}, e.Operations...),
 		Generation: e.Generation, Sends: e.Sends, EndedAt: at(e.EndedAt), ExpiresAt: at(e.ExpiresAt), Reason: e.Reason, Category: e.Category,
-		CaughtUp: e.CaughtUp, ErasedAt: at(e.Erased),
+		CaughtUp: e.CaughtUp, ErasedAt: at(e.Erased), Dismissed: dismissal(e.Dismissed),
 	}
 	if e.CaughtUp { // the first is none that anybody delivered
 		out.Deliveries--
@@ -51,7 +51,7 @@ func eventOf(e inbox.Event, seen inbox.Seen, conflicts []inbox.Conflict) Event {
 		out.DueAt = at(e.DueAt)
 	}
 	for _, c := range conflicts {
-		out.Conflicts = append(out.Conflicts, Conflict{Digest: digest(c.Digest), At: c.At.UTC(), DeliveryID: c.DeliveryID})
+		out.Conflicts = append(out.Conflicts, Conflict{Digest: digest(c.Digest), At: c.At.UTC(), DeliveryID: c.DeliveryID, Dismissed: dismissal(c.Dismissed)})
 	}
 	return out
 }
@@ -77,17 +77,32 @@ func operationOf(o operation.Operation, losing []operation.Losing, results []ope
 	case operation.Running:
 		out.LeaseUntil = at(o.LeaseEnd)
 	case operation.Review, operation.Failed:
-		out.Review = &Review{Digest: digest(o.Digest), Reasons: []string{o.Reason}, OpenedAt: at(o.QueuedAt)}
+		if !o.QueuedAt.IsZero() { // else it was cancelled or dismissed
+			out.Review = &Review{Digest: digest(o.Digest), Reasons: []string{o.Reason}, OpenedAt: at(o.QueuedAt)}
+		}
 	}
-	if d := o.Decision; d != nil {
-		out.Decision = &Decision{By: d.By, At: d.At.UTC(), Note: d.Note}
-	}
+	out.Decision, out.Dismissed = decisionOf(o.Decision), decisionOf(o.Dismissed)
 	for _, r := range results {
 		if r.Operation == o.Key {
 			out.Result = &OperationResult{Recipe: r.Recipe.String(), ObjectVersion: r.Rank.Version().String(), Digest: digest(r.Digest), OutputKept: len(r.Output) > 0}
 		}
 	}
 	return out
+}
+
+func decisionOf(d *operation.Decision) *Decision {
+	if d == nil {
+		return nil
+	}
+	return &Decision{By: d.By, At: d.At.UTC(), Note: d.Note}
+}
+
+// dismissal says who took an event, or a conflict of it, off the review list.
+func dismissal(d *inbox.Dismissed) *Decision {
+	if d == nil {
+		return nil
+	}
+	return &Decision{By: d.By, At: d.At.UTC(), Note: d.Note}
 }
 
 // attempts are all tries in the order of their tokens. What a fenced worker recorded of its call

@@ -25,6 +25,9 @@ var (
 
 // memory is a table that holds what a test put into it.
 type memory struct {
+	control.Drafts     // see [counter]
+	control.ReviewList // likewise
+
 	events    map[inbox.EventID]inbox.Event
 	seen      map[inbox.EventID]inbox.Seen
 	conflicts map[inbox.EventID][]inbox.Conflict

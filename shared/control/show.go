@@ -104,7 +104,11 @@ func (c *Control) object(ctx context.Context, scope object.Scope, id object.ID, 
 		return Object{}, err
 	}
 	for _, o := range all.ops {
-		doc.Operations = append(doc.Operations, withEvents(operationOf(o, all.losing, all.results), o, all, doc.Events))
+		op, err := c.owned(ctx, o, operationOf(o, all.losing, all.results))
+		if err != nil {
+			return Object{}, err
+		}
+		doc.Operations = append(doc.Operations, withEvents(op, o, all, doc.Events))
 	}
 	for _, r := range all.results {
 		doc.Results = append(doc.Results, resultOf(r))

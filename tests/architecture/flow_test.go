@@ -105,6 +105,8 @@ func everything(t *testing.T, f flow) {
 	f.api(t, http.MethodPost, "/api/dlq/tidy", `{"native":true,"reason":"it is over"}`)
 	f.api(t, http.MethodPost, "/api/replay", `{"since":"2020-01-01T00:00:00Z","reason":"to be sure"}`)
 
+	f.review(t, contact)
+
 	f.faults(t, "model:429")
 	event = f.deliver(t, "crm", strings.Replace(contact, "c_1", "c_4", 1), "msg_4", "accepted")
 	f.work(t)

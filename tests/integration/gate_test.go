@@ -13,20 +13,21 @@ import (
 // machine is busy.
 const calm = 5
 
-// A gate holds a call of the workers back, each time it is made, until the test lets it go.
+// A gate holds a call of the workers, or of another function, back, each time it is made, until the test lets it go.
 type gate struct {
-	call  string
-	phase wire.Phase
-	held  chan chan struct{}
-	over  chan struct{}
+	function string
+	call     string
+	phase    wire.Phase
+	held     chan chan struct{}
+	over     chan struct{}
 }
 
 func newGate(call string, phase wire.Phase) *gate {
-	return &gate{call: call, phase: phase, held: make(chan chan struct{}), over: make(chan struct{})}
+	return &gate{function: "enrichment", call: call, phase: phase, held: make(chan chan struct{}), over: make(chan struct{})}
 }
 
 func (g *gate) judge(c wire.Call, p wire.Phase) wire.Verdict {
-	if c.Function != "enrichment" || c.Name != g.call || p != g.phase {
+	if c.Function != g.function || c.Name != g.call || p != g.phase {
 		return wire.Pass
 	}
 	pass := make(chan struct{})

@@ -10,6 +10,10 @@
 //	GET  /api/endpoints     ?name
 //	POST /api/reveal        {"id","reason"}: shows content, and is recorded
 //	GET  /api/config        what is live, by version
+//	GET  /api/review        ?kind owner older after limit: what waits for a person, the longest first
+//	POST /api/review/approve {"id","digest","reason","although_newer"}: makes a draft the result
+//	POST /api/review/reject  {"id","digest","reason"}: refuses a draft
+//	POST /api/review/dismiss {"id","reason"}: takes what failed, is parked or in conflict off the list
 //	POST /api/plan          {"set","allow_model_change"}: what applying would change
 //	PUT  /api/config        {"set","allow_model_change","revision"}: applies over that revision, and is recorded
 //	POST /api/redrive       {"id","listed","reason"}: has work done again that was set aside, and is recorded
@@ -73,6 +77,7 @@ type desk interface {
 	stopper
 	holder
 	counter
+	reviewer
 }
 
 // A Handler answers the HTTP events of the console function. It is safe for concurrent use.
@@ -148,7 +153,7 @@ func translate(err error) error {
 	case errors.Is(err, object.ErrNoID):
 		return &problem.QueryError{Parameter: "id", Want: "evt_…, kind:id or object/recipe@version/digest"}
 	case errors.Is(err, control.ErrReason):
-		return &problem.QueryError{Parameter: "reason", Want: "a text that says why: this is recorded"}
+		return &problem.QueryError{Parameter: "reason", Want: "a text that says why: it is kept in the audit log"}
 	case errors.Is(err, control.ErrGone):
 		return fmt.Errorf("%w: %w", operation.ErrNotFound, err)
 	}

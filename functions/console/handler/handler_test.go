@@ -23,6 +23,7 @@ import (
 	"engang/shared/control"
 	"engang/shared/inbox"
 	"engang/shared/object"
+	"engang/shared/operation"
 	"engang/shared/problem"
 )
 
@@ -86,6 +87,22 @@ func (d *desk) Apply(_ context.Context, p control.Proposal) (control.Application
 	return control.Application{Kind: "applied"}, d.note("apply %s %d %v %v %s", p.Set.Scope, len(p.Set.Endpoints), p.AllowModelChange, p.Seen, p.By)
 }
 
+func (d *desk) Review(_ context.Context, s object.Scope, f control.ReviewFilter, span control.Span) (control.List[control.Waiting], error) {
+	return control.List[control.Waiting]{Items: []control.Waiting{}}, d.note("review %s %q %q %s %s %d", s, f.Kind, f.Owner, stamp(f.Older), span.After, span.Limit)
+}
+
+func (d *desk) Approve(_ context.Context, s object.Scope, a control.Deciding) (control.Decided, error) {
+	return control.Decided{Kind: "decision"}, d.note("approve %s %+v", s, a)
+}
+
+func (d *desk) Reject(_ context.Context, s object.Scope, a control.Deciding) (control.Decided, error) {
+	return control.Decided{Kind: "decision"}, d.note("reject %s %+v", s, a)
+}
+
+func (d *desk) Dismiss(_ context.Context, s object.Scope, a control.Deciding) (control.Decided, error) {
+	return control.Decided{Kind: "decision"}, d.note("dismiss %s %+v", s, a)
+}
+
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -131,6 +148,11 @@ func TestCallsReachTheUseCaseAsTheyAreMeant(t *testing.T) {
 		{"GET", "/api/show", "id=evt_aaaaaaaaaaaaaaaa&tenant=a&environment=b", "", "show a/b evt_aaaaaaaaaaaaaaaa -"},
 		{"GET", "/api/config", "", "", "config shop/test"},
 		{"GET", "/api/config", "tenant=a&environment=b", "", "config a/b"},
+		{"GET", "/api/review", "", "", `review shop/test "" "" -  0`},
+		{"GET", "/api/review", "tenant=a&environment=b&kind=draft&owner=catalogue&older=2026-11-01T00:00:00Z&after=c&limit=7", "", `review a/b "draft" "catalogue" 2026-11-01T00:00:00Z c 7`},
+		{"POST", "/api/review/approve", "", `{"id":"o","digest":"sha256:cd","reason":"why","although_newer":true}`, "approve shop/test {ID:o Digest:sha256:cd AlthoughNewer:true By:arn:ann Reason:why}"},
+		{"POST", "/api/review/reject", "tenant=a&environment=b", `{"id":"o","digest":"sha256:cd","reason":"why"}`, "reject a/b {ID:o Digest:sha256:cd AlthoughNewer:false By:arn:ann Reason:why}"},
+		{"POST", "/api/review/dismiss", "", `{"id":"o","reason":"why"}`, "dismiss shop/test {ID:o Digest: AlthoughNewer:false By:arn:ann Reason:why}"},
 		{"POST", "/api/plan", "", small, "plan shop/test 1 false 0 arn:ann"},
 		{"PUT", "/api/config", "tenant=shop&environment=test", applying, "apply shop/test 1 true 7 arn:ann"},
 	} {
@@ -149,6 +171,14 @@ func TestABodyMayComeInBase64(t *testing.T) {
 	if out, _ := answer(t, d, e); out.StatusCode != http.StatusOK || !strings.HasPrefix(d.asked, "reveal") {
 		t.Errorf("%d %s", out.StatusCode, out.Body)
 	}
+}
+
+// decidedBy is a decision that was refused since somebody had rejected the draft.
+func decidedBy(who string, why error) error {
+	return errors.Join(why, &operation.RefusedError{Stored: operation.Operation{
+		Key: operation.Key{Object: object.ID{Kind: "product", Value: "794"}, Recipe: inbox.RecipeRef{Name: "card", Version: 3}, Digest: "9f"}, State: operation.Rejected,
+		Decision: &operation.Decision{By: who, At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)},
+	}})
 }
 
 func TestRefusalsAreProblemDocuments(t *testing.T) {
@@ -184,6 +214,16 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"a set too long", "PUT", "/api/config", "", strings.Repeat(" ", handler.MaxConfig+1), nil, 413, "too-large"},
 		{"a set that is refused", "POST", "/api/plan", "", small, config.Faults{{At: "/recipes/a", Reason: "r", Remedy: "d"}}, 422, `"faults":[{"at":"/recipes/a"`},
 		{"somebody was faster", "PUT", "/api/config", "", applying, config.ErrMoved, 409, "refused-by-state"},
+		{"a decision that is no JSON", "POST", "/api/review/approve", "", "id=1", nil, 400, "malformed"},
+		{"a decision by a look", "GET", "/api/review/approve", "", "", nil, 405, "method-not-allowed"},
+		{"a decision with a misspelt parameter", "POST", "/api/review/reject", "tenat=a", "{}", nil, 400, "bad-parameter"},
+		{"a dismissal of a draft", "POST", "/api/review/dismiss", "", `{"id":"o","digest":"sha256:cd","reason":"r"}`, nil, 400, "digest"},
+		{"a list since no time", "GET", "/api/review", "older=yesterday", "", nil, 400, "older"},
+		{"a list by time", "GET", "/api/review", "since=2026-11-01T00:00:00Z", "", nil, 400, "bad-parameter"},
+		{"a decision of nobody", "POST", "/api/review/approve", "", "{}", problem.ErrIdentity, 403, "no-identity"},
+		{"another draft", "POST", "/api/review/approve", "", "{}", decidedBy("ann", operation.ErrOtherDraft), 409, `"stands":{"id":"product:794/card@3/9f","state":"rejected"`},
+		{"decided already", "POST", "/api/review/reject", "", "{}", decidedBy("ann", operation.ErrDecided), 409, "decided by ann at 2026-11-29T12:00:00Z"},
+		{"set aside", "POST", "/api/review/approve", "", "{}", &operation.OvertakenError{}, 409, "set-aside"},
 		{"content that is gone", "POST", "/api/reveal", "", "{}", control.ErrGone, 404, "not-found"},
 		{"no such endpoint", "GET", "/api/endpoints", "name=x", "", config.ErrUnknown, 404, "not-configured"},
 		{"the store is down", "GET", "/api/show", "id=x", "", fmt.Errorf("%w: dial", problem.ErrUnavailable), 503, "unavailable"},

@@ -48,6 +48,11 @@ var routes = map[string]map[string]serve{
 	"resume":     {http.MethodPost: (*Handler).resume},
 	"pauses":     {http.MethodGet: (*Handler).pauses},
 	"stats":      {http.MethodGet: (*Handler).stats},
+
+	"review":         {http.MethodGet: (*Handler).review},
+	"review/approve": {http.MethodPost: (*Handler).approve},
+	"review/reject":  {http.MethodPost: (*Handler).reject},
+	"review/dismiss": {http.MethodPost: (*Handler).dismiss},
 }
 
 func (h *Handler) route(ctx context.Context, c call) (any, error) {
