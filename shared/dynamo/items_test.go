@@ -28,7 +28,7 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	t.Helper()
 	for n := 1; n <= 11; n++ {
 		ev := arrival(n)
-		ev.Batch = n == 7
+		ev.Batch, ev.CaughtUp = n == 7, n == 3
 		if n == 2 {
 			ev.Body, ev.Reason, ev.Category, ev.Object = inbox.Body{Key: "raw/shop/test/evt", Bytes: 70_000}, "no object id", "invalid input", inbox.Event{}.Object
 		}
