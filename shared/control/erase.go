@@ -166,12 +166,19 @@ func (x *eraser) second(ctx context.Context) error {
 	if x.d.Now().Before(x.journey.Busy) {
 		return x.again()
 	}
-	wait := x.journey.Wait
+	wait, late := x.journey.Wait, x.journey.Late
 	x.journey.Busy, x.journey.Wait = time.Time{}, nil
 	for _, id := range wait {
 		if err := x.batch(ctx, id); err != nil {
 			return err
 		}
+	}
+	for _, id := range late {
+		n, err := x.d.Shredder.Erase(ctx, id)
+		if err != nil {
+			return err
+		}
+		x.doc.Bodies += n
 	}
 	if err := x.work(ctx); err != nil {
 		return err
@@ -299,6 +306,9 @@ func (x *eraser) parents(ctx context.Context, e inbox.Event) error {
 			case there && p.Batch && p.Endpoint == e.Endpoint && p.ReceivedAt.Equal(e.ReceivedAt):
 				if err := x.batch(ctx, id); err != nil {
 					return err
+				}
+				if slices.Contains(x.journey.Wait, id) && !slices.Contains(x.journey.Late, e.ID) {
+					x.journey.Late = append(x.journey.Late, e.ID)
 				}
 			}
 		}

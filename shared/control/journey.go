@@ -34,6 +34,7 @@ type journey struct {
 	Index int             `json:"index,omitempty"`
 	Busy  time.Time       `json:"busy,omitzero"`  // until when something may be under way
 	Wait  []inbox.EventID `json:"wait,omitempty"` // deliveries of many events that are not taken apart yet
+	Late  []inbox.EventID `json:"late,omitempty"` // emptied events that they bring once more, with their bodies
 }
 
 // begin starts a journey, or reads where one goes on.

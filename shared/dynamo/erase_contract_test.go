@@ -211,11 +211,11 @@ func refusesAll(t *testing.T, db dynamotest.DB, was inbox.Event) {
 	stored := snapshot(t, db)
 	again := arrival(1)
 	again.WriteID = "another"
-	if got, err := table.Receive(t.Context(), again); err != nil || got != inbox.Duplicate {
+	if got, err := table.Receive(t.Context(), again); err != nil || got != inbox.Forgotten {
 		t.Errorf("a repeat is %v, %v", got, err)
 	}
 	again.Digest = "d3"
-	if got, err := table.Receive(t.Context(), again); err != nil || got != inbox.Conflicting {
+	if got, err := table.Receive(t.Context(), again); err != nil || got != inbox.Forgotten {
 		t.Errorf("another fact is %v, %v", got, err)
 	}
 	must(t, table.EmptyEvent(t.Context(), eventID(1), later(900)))

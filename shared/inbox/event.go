@@ -146,14 +146,18 @@ const (
 	DuplicateOpen                // a repeat of an event that is not settled: it is enqueued again
 	Duplicate                    // a repeat of an event that is settled or parked
 	Conflicting                  // the key of a stored event with another fact
+	Forgotten                    // the key of an event that was erased: nothing that it brings is to be kept
 )
 
 // Judge says what a delivery means whose put was refused, from the event that is stored: our own put
-// whose answer was lost, another fact under the same key, or a repeat (protocol.md section 4, W1).
+// whose answer was lost, another fact under the same key, or a repeat (protocol.md section 4, W1). Whatever comes
+// under the key of an erased event is a repeat of which nothing is kept.
 func Judge(stored Event, writeID, digest string) Receipt {
 	switch {
 	case stored.WriteID == writeID:
 		return Accepted
+	case !stored.Erased.IsZero():
+		return Forgotten
 	case stored.Digest != digest:
 		return Conflicting
 	case stored.State == Received:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"engang/shared/inbox"
 	"engang/shared/object"
@@ -89,6 +90,8 @@ func TestJudge(t *testing.T) {
 		{"another fact under the key of a parked event", inbox.Event{WriteID: theirs, Digest: other, State: inbox.Parked}, digest, inbox.Conflicting},
 		{"repeat of an open event, perhaps never sent", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Received}, digest, inbox.DuplicateOpen},
 		{"repeat of a settled event", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Settled}, digest, inbox.Duplicate},
+		{"repeat of an erased event", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Settled, Erased: time.Unix(1, 0)}, digest, inbox.Forgotten},
+		{"another fact under the key of an erased event", inbox.Event{WriteID: theirs, Digest: other, State: inbox.Settled, Erased: time.Unix(1, 0)}, digest, inbox.Forgotten},
 		{"repeat of a parked event", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Parked}, digest, inbox.Duplicate},
 	}
 	for _, tt := range tests {

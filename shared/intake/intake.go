@@ -39,9 +39,10 @@ type Certificates interface {
 	Certificate(ctx context.Context, s webhook.Scheme, req webhook.Request) ([]byte, error)
 }
 
-// Bodies makes the bytes of a delivery ready to be stored with its event.
+// Bodies makes the bytes of a delivery ready to be stored with its event, and drops those of one that was erased.
 type Bodies interface {
 	Keep(ctx context.Context, id inbox.EventID, raw []byte) (inbox.Body, error)
+	Drop(ctx context.Context, b inbox.Body) error
 }
 
 // Store is the inbox. Receive stores a new event, or says what is stored already means (inbox.Judge).

@@ -39,6 +39,10 @@ func (in *Intake) keep(ctx context.Context, ev inbox.Event, raw []byte) (Reply, 
 	case inbox.Duplicate:
 		in.count(ctx, ev)
 		reply.Status = Duplicate
+	case inbox.Forgotten:
+		in.drop(ctx, ev)
+		in.count(ctx, ev)
+		reply.Status = Duplicate
 	case inbox.Conflicting:
 		if err := in.conflict(ctx, ev); err != nil {
 			return Reply{}, fmt.Errorf("record conflict of event %s: %w: %w", ev.ID, problem.ErrUnavailable, err)
@@ -75,6 +79,16 @@ func (in *Intake) send(ctx context.Context, ev inbox.Event) {
 	if err := in.Queue.Send(ctx, ref); err != nil {
 		in.Log.ErrorContext(ctx, "event not sent, left to the reconciler", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
 		telemetry.MeasureEndpoint(ctx, in.Log, ev.Endpoint, telemetry.Count("SendFailed", 1))
+	}
+}
+
+// drop takes back the body of an event that was erased. It never fails the delivery: the bucket's own rule removes
+// what is left.
+func (in *Intake) drop(ctx context.Context, ev inbox.Event) {
+	ctx, cancel := context.WithTimeout(ctx, in.Limits.Send)
+	defer cancel()
+	if err := in.Bodies.Drop(ctx, ev.Body); err != nil {
+		in.Log.ErrorContext(ctx, "body of an erased event not dropped", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
 	}
 }
 

@@ -53,6 +53,7 @@ type world struct {
 	sent        []string // tenant/event
 	delays      []time.Duration
 	heads       []inbox.Head
+	dropped     []string
 
 	trace  []string
 	fail   map[string]error         // by act
@@ -172,6 +173,11 @@ func (w *world) Keep(ctx context.Context, id inbox.EventID, raw []byte) (inbox.B
 		return inbox.Body{}, err
 	}
 	return inbox.Body{Packed: []byte("packed of " + string(id)), Bytes: len(raw)}, nil
+}
+
+func (w *world) Drop(ctx context.Context, b inbox.Body) error {
+	w.dropped = append(w.dropped, string(b.Packed))
+	return w.act(ctx, "drop")
 }
 
 func (w *world) Receive(ctx context.Context, ev inbox.Event) (inbox.Receipt, error) {

@@ -15,11 +15,11 @@ import (
 // sources makes the reconciler ask a shop for what was never delivered, and listen for senders that are silent.
 func (f flow) sources(t *testing.T) {
 	t.Helper()
-	asked := 0
+	asked, chair := 0, fmt.Sprintf(`[{"id":7,"name":"Chair","description":%q,"date_modified_gmt":%q}]`, noise(40_000), time.Now().UTC().Format("2006-01-02T15:04:05"))
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++
 		w.Header().Set("X-WP-Total", "1")
-		fmt.Fprintf(w, `[{"id":7,"name":"Chair","description":%q,"date_modified_gmt":%q}]`, noise(40_000), time.Now().UTC().Format("2006-01-02T15:04:05"))
+		_, _ = w.Write([]byte(chair))
 	}))
 	defer shop.Close()
 	set := f.sys.Config()
@@ -28,7 +28,7 @@ func (f flow) sources(t *testing.T) {
 	for i := range set.Endpoints {
 		set.Endpoints[i].SilentAfterSeconds = 86_400
 		if set.Endpoints[i].Provider == "woocommerce" {
-			set.Endpoints[i].CatchUp = &config.CatchUp{Target: "shop", EverySeconds: 900}
+			set.Endpoints[i].CatchUp = &config.CatchUp{Target: "shop", EverySeconds: 1}
 		}
 	}
 	for i := range set.Recipes {
@@ -44,7 +44,10 @@ func (f flow) sources(t *testing.T) {
 	}
 	f.deliver(t, "crm", `{"type":"contact.created","timestamp":"2026-11-29T12:00:00Z","data":{"id":"c_heard"}}`, "msg_heard", "accepted")
 	f.reconcile(t)
-	if asked != 1 {
+	f.erase(t, object.ID{Kind: "product", Value: "7"})
+	time.Sleep(100 * time.Millisecond) // a second of the system's clock and more
+	f.reconcile(t)                     // finds the erased one once more, and keeps nothing of it
+	if asked != 2 {
 		t.Fatalf("the shop was asked %d times", asked)
 	}
 }

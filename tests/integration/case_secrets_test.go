@@ -152,6 +152,7 @@ func (*shelf) RecordConflict(context.Context, inbox.Conflict) error      { retur
 func (*shelf) CountSeen(context.Context, inbox.EventID, time.Time) error { return nil }
 func (*shelf) PutHead(context.Context, inbox.Head) error                 { return nil }
 func (*shelf) Send(context.Context, inbox.Reference) error               { return nil }
+func (*shelf) Drop(context.Context, inbox.Body) error                    { return nil }
 func (*shelf) Certificate(context.Context, webhook.Scheme, webhook.Request) ([]byte, error) {
 	return nil, nil
 }
