@@ -99,7 +99,8 @@ type Attempt struct {
 	Outcome          string            `json:"outcome,omitempty"` // missing while it runs
 	Category         string            `json:"category,omitempty"`
 	Reason           string            `json:"reason,omitempty"`
-	Called           *bool             `json:"called"` // a model call was begun; null where nobody knows (yet)
+	Repeats          int               `json:"repeats,omitempty"` // as many before it ended in the same way and are not listed: given back, without cost
+	Called           *bool             `json:"called"`            // a model call was begun; null where nobody knows (yet)
 	ModelAsked       string            `json:"model_asked,omitempty"`
 	Model            string            `json:"model,omitempty"`
 	ResponseID       string            `json:"response_id,omitempty"`

@@ -134,7 +134,7 @@ func attempts(o operation.Operation, losing []operation.Losing) []Attempt {
 func attemptOf(a operation.Attempt) Attempt {
 	out := Attempt{
 		ID: string(a.ID), FencingToken: a.FencingToken, StartedAt: at(a.StartedAt), EndedAt: at(a.EndedAt), Outcome: string(a.Outcome),
-		Category: string(a.Category), Reason: a.Reason, Called: called(a), CostUSD: cost(a), ModelAsked: a.ModelAsked, Model: a.Model, ResponseID: a.ResponseID,
+		Category: string(a.Category), Reason: a.Reason, Repeats: a.Repeats, Called: called(a), CostUSD: cost(a), ModelAsked: a.ModelAsked, Model: a.Model, ResponseID: a.ResponseID,
 		RequestID: a.RequestID, RequestDigest: digest(a.RequestDigest), Status: a.Status, IncompleteReason: a.IncompleteReason, ErrorCode: a.ErrorCode,
 		HTTPStatus: a.HTTPStatus, Tokens: a.Tokens, ServiceTier: a.ServiceTier, PriceAsOf: a.PriceAsOf,
 		DurationMS: a.Duration.Milliseconds(), RetryAfterMS: a.RetryAfter.Milliseconds(), RateLimits: a.RateLimits,

@@ -158,10 +158,14 @@ func (s *Stats) count(e Event, ops []Operation) {
 	switch {
 	case e.State == string(inbox.Received):
 		own.Unsettled.Open = 1
-	case e.State == string(inbox.Parked) && len(e.Operations) == 0 && e.ExpiresAt == nil: // one with an expiry was dismissed
+	case e.State == string(inbox.Parked) && len(e.Operations) == 0 && e.Dismissed == nil:
 		own.Unsettled.Parked = 1
 	}
-	own.Unsettled.Conflicts = len(e.Conflicts)
+	for _, c := range e.Conflicts {
+		if c.Dismissed == nil {
+			own.Unsettled.Conflicts++
+		}
+	}
 	for _, recipe := range e.Recipes {
 		addTo(&s.ByRecipe, recipe, own)
 	}
@@ -177,8 +181,9 @@ func (s *Stats) count(e Event, ops []Operation) {
 }
 
 func sumsOf(o Operation) Sums {
-	s := Sums{Operations: 1, Attempts: len(o.Attempts), CostUSD: o.CostUSD, CostAtLeast: o.CostAtLeast}
+	s := Sums{Operations: 1, CostUSD: o.CostUSD, CostAtLeast: o.CostAtLeast}
 	for _, a := range o.Attempts {
+		s.Attempts += 1 + a.Repeats
 		switch {
 		case a.CostUSD == nil:
 			s.UnknownCalls++

@@ -33,9 +33,9 @@ func TestStatsCountEachOnItsOwn(t *testing.T) {
 	parked.State, parked.Outcome = inbox.Parked, ""
 	m.events[parked.ID] = parked
 	gone := m.event(6, "product:6", 4)
-	gone.State, gone.Outcome, gone.ExpiresAt = inbox.Parked, "", noon.AddDate(0, 0, 30) // dismissed
+	gone.State, gone.Outcome, gone.Dismissed = inbox.Parked, "", &inbox.Dismissed{By: "ann", At: noon}
 	m.events[gone.ID] = gone
-	m.conflicts[echo.ID] = []inbox.Conflict{{Event: echo.ID, Digest: "x", At: noon}}
+	m.conflicts[echo.ID] = []inbox.Conflict{{Event: echo.ID, Digest: "x", At: noon}, {Event: echo.ID, Digest: "y", At: noon, Dismissed: &inbox.Dismissed{By: "ann", At: noon}}}
 
 	got, err := desk.Stats(t.Context(), shop, control.Span{})
 	if err != nil {
@@ -78,6 +78,7 @@ func TestStatsOfCallsThatMayHaveCost(t *testing.T) {
 		{"paid for", []operation.Attempt{paid}, control.Sums{Attempts: 1, PaidCalls: 1, CostUSD: 200_000_000}},
 		{"refused by the provider, then paid for", []operation.Attempt{refused, paid}, control.Sums{Attempts: 2, PaidCalls: 1, CostUSD: 200_000_000}},
 		{"lost, then paid for", []operation.Attempt{{ID: "att_0", Outcome: operation.Lost}, paid}, control.Sums{Attempts: 2, PaidCalls: 1, UnknownCalls: 1, CostUSD: 200_000_000, CostAtLeast: true}},
+		{"given back again and again, of which one is listed", []operation.Attempt{{ID: "att_3", Outcome: operation.Paused, Called: true, HTTPStatus: 429, Repeats: 4}, paid}, control.Sums{Attempts: 6, PaidCalls: 1, CostUSD: 200_000_000}},
 		{"nothing was called", []operation.Attempt{{ID: "att_3", Outcome: operation.Stopped}}, control.Sums{Attempts: 1}},
 	} {
 		m := newMemory()
