@@ -139,7 +139,7 @@ func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error)
 		return j.coalesced(ctx, lease, newer)
 	case found && result.Operation == j.key: // our operation's item had been cleaned up
 		return j.complete(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the output was kept in the result"}, result.Output)
-	case lease.Before.State == operation.Superseded && len(lease.Before.Output) > 0: // a draft that was set aside
+	case len(lease.Before.Output) > 0: // a draft that was set aside, or cancelled and redriven: it is paid for
 		return j.hold(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the draft was kept"}, lease.Before.Output, "policy draft")
 	case lease.Until.Sub(j.Now()) < j.Limits.Call+j.Limits.Finish || !j.room(ctx):
 		// Giving up by the own clock is allowed; the lease runs out by itself.

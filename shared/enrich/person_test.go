@@ -5,6 +5,7 @@ import (
 
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/recipe"
 )
 
 func TestACancelledOrDismissedOperationIsNoNews(t *testing.T) {
@@ -41,5 +42,26 @@ func TestACancelledOrDismissedOperationIsNoNews(t *testing.T) {
 		if w.model.count() != 2 || len(w.sent.all) != 1 {
 			t.Errorf("%d calls, %d notices", w.model.count(), len(w.sent.all))
 		}
+	})
+}
+
+// A draft that a person cancelled and redrives is there still: it waits for a decision, and is not paid for twice.
+func TestACancelledDraftThatIsRedrivenIsNotPaidForTwice(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ref := w.apply("card", 1, recipe.PolicyDraft)
+		id := w.receive(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{ref}})
+		w.run(id)
+		draft := w.operation("A", ref)
+		err := w.table.Cancel(t.Context(), operation.Cancellation{Key: draft.Key, Token: draft.Token, By: "ann", Note: "wrong season", WriteID: w.id(), Now: w.clock(), ExpiresAt: w.clock().AddDate(1, 0, 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.redrive("A", ref)
+		w.run(id)
+		w.settled(id, inbox.InReview)
+		if op := w.operation("A", ref); op.State != operation.Review || op.Digest != draft.Digest || w.model.count() != 1 {
+			t.Errorf("operation %s with digest %s after %d calls, want the draft %s", op.State, op.Digest, w.model.count(), draft.Digest)
+		}
+		w.rest()
 	})
 }

@@ -236,9 +236,9 @@ func oneUsable(all Items) (bad []string) {
 			if a.Outcome == "" {
 				bad = append(bad, fmt.Sprintf("%s: attempt %s has no outcome", o.id(), a.ID))
 			}
-			if a.Outcome == "usable" {
+			if a.Outcome == "usable" && (a.Called || usable == 0) { // one without a call took up an output that was kept
 				usable++
-				if i != len(attempts)-1 && o["by"] == "" {
+				if next := i + 1; next < len(attempts) && o["by"] == "" && (attempts[next].Called || attempts[next].Outcome != "usable") {
 					bad = append(bad, fmt.Sprintf("%s: attempt %s after a usable one", o.id(), attempts[i+1].ID))
 				}
 			}
