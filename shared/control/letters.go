@@ -224,23 +224,31 @@ func (c *Control) peek(ctx context.Context, after string) ([]Letter, bool, error
 	found, more, err := c.d.Letters.Peek(ctx, MaxLetters, hidden)
 	all := make([]Letter, len(found))
 	faults := make([]error, len(found))
-	var group sync.WaitGroup
-	slots := make(chan struct{}, parallel)
-	for i, l := range found {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			all[i] = Letter{Kind: "letter", ID: l.ID, handle: l.Handle, SentAt: at(l.SentAt), Receives: l.Receives, Bytes: l.Bytes, Event: string(l.Event)}
-			if err == nil {
-				faults[i] = c.join(ctx, l, &all[i])
-			}
-		})
-	}
-	group.Wait()
+	sideBySide(len(found), func(i int) {
+		l := found[i]
+		all[i] = Letter{Kind: "letter", ID: l.ID, handle: l.Handle, SentAt: at(l.SentAt), Receives: l.Receives, Bytes: l.Bytes, Event: string(l.Event)}
+		if err == nil {
+			faults[i] = c.join(ctx, l, &all[i])
+		}
+	})
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, false, errors.Join(fmt.Errorf("look at dead letters: %w", err), c.giveBack(ctx, all))
 	}
 	return all, more, nil
+}
+
+// sideBySide does something n times, a few at once.
+func sideBySide(n int, do func(i int)) {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, parallel)
+	for i := range n {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			do(i)
+		})
+	}
+	group.Wait()
 }
 
 // join completes a letter by what it tells of.

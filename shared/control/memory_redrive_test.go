@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"engang/shared/config"
@@ -90,6 +91,7 @@ type works struct {
 	peekErr error
 	live    map[string]int // recipe versions
 	badBody map[string]bool
+	listed  []string // keys of the list index, the newest first; nil: as memory lists them
 	acts    int
 }
 
@@ -102,6 +104,30 @@ func (w *works) control() *control.Control {
 		Store: w, Endpoints: w, Bodies: w, Work: w, Letters: w, OpenAge: 5 * time.Minute, Now: func() time.Time { return noon },
 		NewID: func() string { w.acts++; return fmt.Sprint("act-", w.acts) },
 	})
+}
+
+// Listed finds its place in a long list without sorting it again.
+func (w *works) Listed(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) (ids []inbox.EventID, next string, err error) {
+	if w.listed == nil {
+		return w.memory.Listed(ctx, scope, day, after, limit)
+	}
+	from, to := fmt.Sprintf("%013d", day.UnixMilli()), fmt.Sprintf("%013d", day.AddDate(0, 0, 1).UnixMilli())
+	if after == "" || after > to {
+		after = to
+	}
+	begin, _ := slices.BinarySearchFunc(w.listed, after, func(key, after string) int { return -strings.Compare(key, after) })
+	for _, key := range w.listed[begin:] {
+		switch {
+		case key >= after:
+			continue
+		case key < from:
+			return ids, "", nil
+		case len(ids) == limit:
+			return ids, next, nil
+		}
+		ids, next = append(ids, inbox.EventID(key[14:])), key
+	}
+	return ids, "", nil
 }
 
 func (w *works) others() {

@@ -76,6 +76,7 @@ func (c *Control) Replay(ctx context.Context, scope object.Scope, r Replaying) (
 	if err != nil {
 		return Replayed{}, err
 	}
+	w.load, w.page = x.load, span.Limit
 	for x.doc.Events < span.Limit && x.runs > 0 {
 		e, ok, err := w.next(ctx)
 		if err == nil && ok {
@@ -91,6 +92,24 @@ func (c *Control) Replay(ctx context.Context, scope object.Scope, r Replaying) (
 	}
 	x.doc.Next = w.cursor()
 	return x.doc, nil
+}
+
+// load reads events without what is counted beside them: one look each, of thousands.
+func (x *replaying) load(ctx context.Context, ids []inbox.EventID) ([]Event, error) {
+	found, faults := make([]inbox.Event, len(ids)), make([]error, len(ids))
+	sideBySide(len(ids), func(i int) { found[i], faults[i] = x.c.d.Store.Event(ctx, ids[i]) })
+	var all []Event
+	for i, e := range found {
+		switch {
+		case errors.Is(faults[i], inbox.ErrNotFound): // its time was over meanwhile
+		case faults[i] != nil:
+			return nil, faults[i]
+		default:
+			x.loaded[string(e.ID)] = e
+			all = append(all, eventOf(e, inbox.Seen{}, nil))
+		}
+	}
+	return all, nil
 }
 
 func (r Replaying) usable() error {
@@ -118,11 +137,12 @@ type replaying struct {
 	recipe  string // name that is chosen; empty: all
 	runs    int    // that this page has left
 	known   map[string]standings
+	loaded  map[string]inbox.Event
 	doc     Replayed
 }
 
 func (c *Control) replaying(ctx context.Context, scope object.Scope, r Replaying) (*replaying, error) {
-	x := &replaying{c: c, scope: scope, r: r, now: c.d.Now(), runs: r.Runs, known: map[string]standings{}, doc: Replayed{Kind: "replay", DryRun: r.DryRun}}
+	x := &replaying{c: c, scope: scope, r: r, now: c.d.Now(), runs: r.Runs, known: map[string]standings{}, loaded: map[string]inbox.Event{}, doc: Replayed{Kind: "replay", DryRun: r.DryRun}}
 	if x.runs <= 0 || x.runs > MaxRuns {
 		x.runs = MaxRuns
 	}
@@ -190,11 +210,7 @@ func (x *replaying) raised(e Event) (refs []inbox.RecipeRef) {
 func (x *replaying) waits(ctx context.Context, e Event) error {
 	waiting := false
 	if e.State == string(inbox.Parked) && len(e.Operations) == 0 {
-		stored, err := x.c.d.Store.Event(ctx, inbox.EventID(e.ID))
-		if err != nil {
-			return err
-		}
-		waiting = stored.State == inbox.Parked && stored.Dismissed == nil
+		waiting = x.loaded[e.ID].Dismissed == nil
 	} else {
 		all, err := x.object(ctx, e.Object)
 		if err != nil {
@@ -254,17 +270,7 @@ func (x *replaying) again(ctx context.Context, e Event) error {
 		x.doc.Finished++
 		return nil
 	}
-	ev, err := x.c.d.Store.Event(ctx, inbox.EventID(e.ID))
-	switch {
-	case errors.Is(err, inbox.ErrNotFound): // its time was over meanwhile
-		x.doc.Finished++
-		return nil
-	case err != nil:
-		return err
-	case ev.State != inbox.Settled:
-		x.doc.Running++
-		return nil
-	}
+	ev := x.loaded[e.ID]
 	b, err := x.estimate(ctx, ev, raised)
 	if err != nil {
 		return err

@@ -313,6 +313,35 @@ func TestAReplayGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
+// A hundred thousand events: every page is bounded, and each event is counted once.
+func TestAReplayOfAHundredThousandEvents(t *testing.T) {
+	const n = 100_000
+	w := newWorks()
+	keys := make([]string, n) // the newest first
+	for i := range n {
+		at := noon.Add(-time.Duration(i) * time.Second)
+		e := inbox.Event{ID: inbox.EventID(fmt.Sprintf("evt_%016d", i)), Scope: shop, Endpoint: "woo-shop", ReceivedAt: at, State: inbox.Settled, Outcome: inbox.Completed, Recipes: []inbox.RecipeRef{card}}
+		w.events[e.ID] = e
+		keys[i] = fmt.Sprintf("%013d#%s", at.UnixMilli(), e.ID)
+	}
+	w.listed = keys
+	var sum counts
+	r, pages := replay(), 0
+	for {
+		got := w.replay(t, r)
+		if pages++; got.Events > control.MaxLimit {
+			t.Fatalf("a page of %d events", got.Events)
+		}
+		sum.Events, sum.Finished = sum.Events+got.Events, sum.Finished+got.Finished
+		if r.After = got.Next; got.Next == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff(counts{Events: n, Finished: n}, sum); diff != "" || pages < n/control.MaxLimit || len(w.sent)+len(w.trail) != 0 {
+		t.Errorf("%d pages: %s", pages, diff)
+	}
+}
+
 func TestAReplayMeetsWhatOthersDo(t *testing.T) {
 	w := newWorks()
 	e := w.named(1, "product:1", 5)

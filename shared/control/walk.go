@@ -52,6 +52,7 @@ func (s Span) complete(now time.Time) Span {
 // A walker goes through the list index, day by day, from the newest event to the oldest.
 type walker struct {
 	store  Store
+	load   func(ctx context.Context, ids []inbox.EventID) ([]Event, error)
 	scope  object.Scope
 	since  time.Time
 	page   int
@@ -65,6 +66,7 @@ type walker struct {
 
 func (c *Control) walk(scope object.Scope, span Span) (*walker, error) {
 	w := &walker{store: c.d.Store, scope: scope, since: span.Since.UTC(), page: min(max(span.Limit, 25), 100)}
+	w.load = func(ctx context.Context, ids []inbox.EventID) ([]Event, error) { return read(ctx, w.store, ids) }
 	w.day, w.after = midnight(span.Until), fmt.Sprintf("%013d#", span.Until.UnixMilli())
 	if span.After == "" {
 		return w, nil
@@ -128,7 +130,7 @@ func (w *walker) fill(ctx context.Context) error {
 		w.day = w.day.AddDate(0, 0, -1)
 	}
 	w.read += listing + len(ids)
-	w.buffer, err = read(ctx, w.store, ids)
+	w.buffer, err = w.load(ctx, ids)
 	return err
 }
 

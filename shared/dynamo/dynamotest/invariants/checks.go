@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -149,6 +150,9 @@ func resultIsNewest(all Items) (bad []string) {
 				others[id+" "+e["rank"]] = true
 			}
 		}
+		for _, id := range formerOf(e) {
+			others[id+" "+e["rank"]] = true
+		}
 	}
 	for id, rank := range approved(all) {
 		newest[id] = max(newest[id], rank)
@@ -174,6 +178,22 @@ func doneOf(e Item) (ids []string) {
 		sk := fmt.Sprintf("R#%s#%06s", recipe, version)
 		if e["obj"] != "" && !failed[sk] && !strings.Contains(e["why"], ref+": ") {
 			ids = append(ids, partition(e, e["obj"])+" / "+sk)
+		}
+	}
+	return ids
+}
+
+// formerOf gives the results that an event may stand behind that was opened again: a replay may have raised its
+// recipes, and the results under their former versions stay.
+func formerOf(e Item) (ids []string) {
+	if e["obj"] == "" || e.number("gen") < 1 {
+		return nil
+	}
+	for _, ref := range strings.Split(e["rcp"], ",") {
+		recipe, text, _ := strings.Cut(ref, "@")
+		version, _ := strconv.Atoi(text)
+		for former := 1; former < version; former++ {
+			ids = append(ids, fmt.Sprintf("%s / R#%s#%06d", partition(e, e["obj"]), recipe, former))
 		}
 	}
 	return ids

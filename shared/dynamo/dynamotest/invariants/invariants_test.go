@@ -192,3 +192,28 @@ func TestWhatBelongsToAnErasedEventMayGo(t *testing.T) {
 		}
 	}
 }
+
+func TestAReplayedEventMayStandBehindItsFormerResult(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		recipes    string
+		generation string
+		sound      bool
+	}{
+		{"replayed under a raised version", "card@2", "1", true},
+		{"never opened again", "card@2", "0", false},
+		{"of another recipe", "note@2", "1", false},
+		{"under a lower version", "card@1", "1", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := sound()
+			m["replayed"] = invariants.Item{
+				"pk": "E#evt_3", "sk": "EVENT", "st": "settled", "how": "superseded", "ten": "shop", "env": "test", "obj": "product:7", "rank": "r2", "gen": tt.generation, "rcp": tt.recipes, "expires_at": "1",
+			}
+			m["result"]["rank"] = "r2"
+			if got := invariants.Violations(items(m), true); (len(got) == 0) != tt.sound {
+				t.Errorf("violations %q", got)
+			}
+		})
+	}
+}
