@@ -19,6 +19,7 @@ import (
 	"engang/infra/engang/text"
 	"engang/shared/config"
 	"engang/shared/control"
+	"engang/shared/problem"
 	"engang/shared/webhook"
 )
 
@@ -36,7 +37,8 @@ type Problem struct {
 	Detail   string `json:"detail,omitempty"`
 	Instance string `json:"instance,omitempty"`
 
-	Faults config.Faults `json:"faults,omitempty"` // of a configuration that is refused
+	Faults config.Faults     `json:"faults,omitempty"` // of a configuration that is refused
+	Stands *problem.Standing `json:"stands,omitempty"` // what stands where an act was refused
 }
 
 // Error is title and detail, in one line whoever answered.

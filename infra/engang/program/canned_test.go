@@ -106,6 +106,9 @@ func serveCanned(t *testing.T) *canned {
 		"/api/reveal":     control.Content{Kind: "body", ID: "evt_aaaaaaaaaaaaaaaa", Bytes: 10, Body: []byte(`{"id":794}`)},
 	}}
 	maps.Copy(c.answer, cannedActs())
+	for path, word := range map[string]string{"approve": "approved", "reject": "rejected", "dismiss": "dismissed"} {
+		c.answer["/api/review/"+path] = decided(word, false)
+	}
 	c.answer["/local/aws"] = cannedEngine(t)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)

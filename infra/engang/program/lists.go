@@ -138,6 +138,8 @@ type lister[T any] struct {
 	write func(w io.Writer, items []T, head bool) error
 	key   func(T) string // what it is
 	state func(T) string // what changes about it
+
+	oldestFirst bool // as the pages come; else the newest comes first
 }
 
 func list[T any](ctx context.Context, p *program, s span, own client.Filter, l lister[T]) error {
@@ -205,7 +207,9 @@ type watching[T any] struct {
 func watch[T any](ctx context.Context, w watching[T], found []T) error {
 	known := map[string]string{}
 	for {
-		slices.Reverse(found)
+		if !w.lister.oldestFirst {
+			slices.Reverse(found)
+		}
 		for _, item := range found {
 			key, state := w.lister.key(item), w.lister.state(item)
 			if known[key] == state {

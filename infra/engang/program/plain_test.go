@@ -37,6 +37,12 @@ func oddOperation() control.Operation {
 	return o
 }
 
+func oddWaiting() control.Waiting {
+	w := waiting().Items[0]
+	w.ID, w.Object, w.Owner, w.Reason, w.Category = odd, odd, odd, odd, odd
+	return w
+}
+
 // Whatever comes from outside is shown so that a terminal obeys none of it, and takes no line of its own.
 func TestATerminalObeysNothingThatIsShown(t *testing.T) {
 	whole := object()
@@ -56,8 +62,11 @@ func TestATerminalObeysNothingThatIsShown(t *testing.T) {
 		{"events", "/api/events", control.List[control.Event]{Items: []control.Event{oddEvent()}, Next: "n\x1b"}, []string{"events", "--limit", "1"}, 4},
 		{"operations", "/api/operations", control.List[control.Operation]{Items: []control.Operation{oddOperation()}}, []string{"operations"}, 2},
 		{"an event", "/api/show", oddEvent(), []string{"show", "evt_bbbbbbbbbbbbbbbb"}, 15},
-		{"an operation", "/api/show", oddOperation(), []string{"show", "product:794/r@1"}, 12},
+		{"an operation", "/api/show", oddOperation(), []string{"show", "product:794/r@1"}, 13},
 		{"an object", "/api/show", whole, []string{"show", "product:794"}, 12},
+		{"what waits", "/api/review", control.List[control.Waiting]{Items: []control.Waiting{oddWaiting()}, Next: "n\x1b"}, []string{"review", "--limit", "1"}, 4},
+		{"a decision", "/api/review/approve", control.Decided{Decision: "approved", ID: odd, By: odd, Note: odd, Digest: odd, ObjectVersion: odd}, []string{"approve", "o", "--digest", "d", "--reason", "r"}, 1},
+		{"a decision of somebody else", "/api/review/dismiss", control.Decided{Decision: "dismissed", Already: true, ID: odd, By: odd, Note: odd}, []string{"dismiss", "o", "--reason", "r"}, 1},
 		{"a body", "/api/reveal", body, []string{"show", "product:794", "--body", "--reason", "why"}, 12},
 		{"a refusal", "/api/show", refusal{404, string(marshal(t, map[string]string{"title": odd, "detail": odd}))}, []string{"show", "product:794"}, 0},
 		{"an argument", "", nil, []string{"send", odd}, 0},

@@ -147,6 +147,7 @@ func (p *program) root() *cobra.Command {
 		p.secretCommand(), p.verifyCommand(), p.initCommand(), p.applyCommand(), p.configCommand(), p.eraseCommand(), p.exportCommand())
 	root.AddCommand(p.dlqCommand(), p.redriveCommand(), p.replayCommand())
 	root.AddCommand(p.cancelCommand(), p.pauseCommand(), p.resumeCommand(), p.statsCommand())
+	root.AddCommand(p.reviewCommand(), p.decisionCommand(approval), p.decisionCommand(rejection), p.dismissCommand())
 	return root
 }
 

@@ -55,8 +55,10 @@ func (c Clock) event(w io.Writer, e control.Event) error {
 	for _, o := range e.Operations {
 		add("operation", ShortOperation(o))
 	}
+	rows = append(rows, c.decisions("dismissed", e.Dismissed)...)
 	for _, x := range e.Conflicts {
 		add("conflict", c.Milli(&x.At)+"  the same key with another fact, "+ShortDigest(x.Digest))
+		rows = append(rows, c.decisions("dismissed", x.Dismissed)...)
 	}
 	return Columns(w, "", rows)
 }
@@ -77,11 +79,13 @@ func (c Clock) operation(w io.Writer, o control.Operation) error {
 		rows = append(rows, []string{"not before", c.Milli(o.DueAt)})
 	}
 	if o.Review != nil {
-		rows = append(rows, []string{"waits", "for a person since " + c.Milli(o.Review.OpenedAt)})
+		rows = append(rows, []string{"waits", "for a person since " + c.Milli(o.Review.OpenedAt) + owned(o.Review.Owner)})
+		if o.Review.Digest != "" {
+			rows = append(rows, []string{"draft", o.Review.Digest + "; see it with --output"})
+		}
 	}
-	if o.Decision != nil {
-		rows = append(rows, []string{"decided", c.Milli(&o.Decision.At) + "  by " + o.Decision.By + "  " + o.Decision.Note})
-	}
+	rows = append(rows, c.decisions("decided", o.Decision)...)
+	rows = append(rows, c.decisions("dismissed", o.Dismissed)...)
 	if r := o.Result; r != nil {
 		rows = append(rows, []string{"result", r.Recipe + ", version " + r.ObjectVersion + ", " + ShortDigest(r.Digest) + kept(r.OutputKept)})
 	}

@@ -1,0 +1,169 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"engang/infra/engang/client"
+	"engang/infra/engang/text"
+	"engang/shared/control"
+)
+
+// A verdict is one of the two decisions on a draft.
+type verdict struct {
+	name, past string // "approve", "approved"
+	state      string // that it leaves the operation in
+	short      string
+	send       func(*client.Client, context.Context, client.Decision) (control.Decided, error)
+}
+
+var (
+	approval  = verdict{"approve", "approved", "completed", "Make a draft the result", (*client.Client).Approve}
+	rejection = verdict{"reject", "rejected", "rejected", "Refuse a draft", (*client.Client).Reject}
+)
+
+type deciding struct {
+	digest, reason string
+	althoughNewer  bool
+}
+
+func (p *program) decisionCommand(v verdict) *cobra.Command {
+	var f deciding
+	const id, digest = "product:794/product-card@3/9f2c", "sha256:9f2c41d0aabbccdd"
+	cmd := &cobra.Command{
+		Use: v.name + " ID", Short: v.short, Args: oneID,
+		Long: "ID is an operation (object/recipe@version/digest, a unique beginning) whose draft waits. On a terminal the content, the target and the digest are shown first, which is recorded, and then you are asked. " +
+			"In scripts --digest says which bytes were looked at. A draft is decided once: who comes later is told by whom and when it was done.",
+		Example: fmt.Sprintf("  engang review %[1]s %[2]s --digest %[3]s --reason \"checked against the shelf\"\n  engang %[1]s %[2]s --digest %[3]s --reason \"checked\" --json", v.name, id, digest),
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.decide(cmd.Context(), args[0], v, f) },
+	}
+	cmd.Flags().StringVar(&f.digest, "digest", "", "of the draft that was looked at; needed in scripts")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why; it is kept with the decision and in the audit log")
+	if v.name == approval.name {
+		cmd.Long += "\nWhere a newer draft of the object waits, say that the older one is meant. Where a newer version has its result already, the draft is set aside and the exit code is 4."
+		cmd.Flags().BoolVar(&f.althoughNewer, "although-newer", false, "approve an older draft although a newer one waits")
+		cmd.Example += fmt.Sprintf("\n  engang approve %s --digest %s --reason \"the newer one is wrong\" --although-newer", id, digest)
+	}
+	return cmd
+}
+
+// errUndecided is the end of a decision that the person who was asked did not take.
+var errUndecided = &failure{exitFailed, errors.New("nothing was decided")}
+
+// decide sends one decision on a draft, after showing it to a person.
+func (p *program) decide(ctx context.Context, id string, v verdict, f deciding) error {
+	if err := reasoned(f.reason); err != nil {
+		return err
+	}
+	asks := p.Confirm != nil && !p.yes && !p.json
+	if !asks && f.digest == "" {
+		return usage("say with --digest which draft was looked at; `%s` shows it", p.suggest("show "+id))
+	}
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	p.sayWhere()
+	d := client.Decision{ID: id, Digest: f.digest, Reason: f.reason, AlthoughNewer: f.althoughNewer}
+	if asks {
+		if err := p.lookAt(ctx, c, v, &d); err != nil {
+			return err
+		}
+	} else if err := p.agree(); err != nil {
+		return err
+	}
+	done, err := v.send(c, ctx, d)
+	if newer, ok := errors.AsType[*client.Problem](err); ok && newer.Type == client.NewerDraft && asks {
+		fmt.Fprintln(p.Stderr, text.Line(newer.Detail))
+		if !p.Confirm("Approve the older one all the same?") {
+			return errUndecided
+		}
+		d.AlthoughNewer = true
+		done, err = v.send(c, ctx, d)
+	}
+	if err != nil {
+		return p.explain(err)
+	}
+	return p.tellDecided(done)
+}
+
+// lookAt shows the draft, and asks for the decision: it is one on the bytes that were shown.
+func (p *program) lookAt(ctx context.Context, c *client.Client, v verdict, d *client.Decision) error {
+	doc, err := c.Show(ctx, client.Filter{"id": d.ID})
+	if err != nil {
+		return p.explain(err)
+	}
+	if doc.Operation == nil {
+		return usage("%s is no operation: name the one whose draft is meant", d.ID)
+	}
+	o := *doc.Operation
+	d.ID = o.ID
+	if o.State != "review" { // the answer says how it stands, and by whom
+		if d.Digest == "" && o.Result != nil {
+			d.Digest = o.Result.Digest
+		}
+		if d.Digest == "" {
+			d.Digest = "none"
+		}
+		return nil
+	}
+	content, err := c.Reveal(ctx, o.ID, d.Reason)
+	if err != nil {
+		return p.explain(err)
+	}
+	if o.Review.Digest = content.Digest; d.Digest != "" && d.Digest != content.Digest {
+		return &failure{exitState, fmt.Errorf("the draft that stands there has the digest %s, not %s: look at it again", content.Digest, d.Digest)}
+	}
+	if err := p.clock().Draft(p.Stdout, o); err != nil {
+		return err
+	}
+	if err := p.writeContents([]control.Content{content}); err != nil {
+		return err
+	}
+	if !p.Confirm(fmt.Sprintf("Is %s to be %s?", text.Line(text.ShortDigest(content.Digest)), v.past)) {
+		return errUndecided
+	}
+	d.Digest = content.Digest
+	return nil
+}
+
+func (p *program) tellDecided(done control.Decided) error {
+	if p.json {
+		return p.writeJSON(done)
+	}
+	return p.clock().Decided(p.Stdout, done)
+}
+
+func (p *program) dismissCommand() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use: "dismiss ID", Short: "Take what failed, is parked or in conflict off the review list", Args: oneID,
+		Long: "ID is a failed operation (a unique beginning), a parked event (evt_…), or a conflict (evt_…/digest, as the list shows it). Nothing is done about it; until it leaves the table it can still be redriven by name.\n" +
+			"A draft is approved or rejected.",
+		Example: "  engang review dismiss product:794/product-card@3/9f2c --reason \"the product is gone\"\n  engang dismiss evt_3k9a5xq7mz2bcd4f --reason \"a test of the sender\"",
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.dismiss(cmd.Context(), args[0], reason) },
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; it is kept in the audit log")
+	return cmd
+}
+
+func (p *program) dismiss(ctx context.Context, id, reason string) error {
+	if err := reasoned(reason); err != nil {
+		return err
+	}
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.announce(); err != nil {
+		return err
+	}
+	done, err := c.Dismiss(ctx, client.Decision{ID: id, Reason: reason})
+	if err != nil {
+		return p.explain(err)
+	}
+	return p.tellDecided(done)
+}
