@@ -43,9 +43,16 @@ func milliseconds(at *time.Time) int64 {
 }
 
 func arrivals(e control.Event) []moment {
-	all := []moment{happened(&e.ReceivedAt, "event", e.ID, e.Type, state(e)+because(e.Reason))}
-	if e.Deliveries > 1 {
-		all = append(all, happened(e.LastSeenAt, "repeats", e.ID, e.Type, Count(e.Deliveries-1, "duplicate", "duplicates")+", the last one here"))
+	became, repeats := state(e)+because(e.Reason), e.Deliveries-1
+	if e.CaughtUp { // nobody had delivered it
+		became, repeats = "fetched from its source; "+became, e.Deliveries
+	}
+	all := []moment{happened(&e.ReceivedAt, "event", e.ID, e.Type, became)}
+	if repeats > 0 {
+		all = append(all, happened(e.LastSeenAt, "repeats", e.ID, e.Type, Count(repeats, "duplicate", "duplicates")+", the last one here"))
+	}
+	if e.ErasedAt != nil {
+		all = append(all, happened(e.ErasedAt, "erased", e.ID, e.Type, "what it said is gone; a repeat stays a repeat"))
 	}
 	for _, x := range e.Conflicts {
 		all = append(all, happened(&x.At, "conflict", e.ID, e.Type, "the same key with another fact"))
