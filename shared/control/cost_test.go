@@ -53,3 +53,19 @@ func TestAnAttemptThatRunsIsNotSaidToHaveCostNothing(t *testing.T) {
 		t.Errorf("attempts %s", toJSON(t, a))
 	}
 }
+
+// A redrive leaves why the operation failed before; once it has another end, that is no reason any more.
+func TestAReasonIsShownWhileItHolds(t *testing.T) {
+	for state, shown := range map[operation.State]bool{operation.Failed: true, operation.Review: true, operation.Pending: false, operation.Running: false, operation.Completed: false} {
+		m := newMemory()
+		op := m.operation(m.event(1, "product:1", 5), "aa")
+		m.ops[0].State, m.ops[0].Reason, m.ops[0].Category = state, "refusal", operation.CategoryUnusableOutput
+		got, err := m.control().Show(t.Context(), shop, op.Key.String(), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := got.Operation; (o.Reason != "") != shown || (o.Category != "") != shown {
+			t.Errorf("%s: reason %q, category %q", state, o.Reason, o.Category)
+		}
+	}
+}

@@ -64,6 +64,9 @@ func operationOf(o operation.Operation, losing []operation.Losing, results []ope
 		FencingToken: o.Token, Claims: o.Claims, Attempts: attempts(o, losing), Events: []string{}, Reason: o.Reason, Category: string(o.Category),
 		Effects: []json.RawMessage{}, ExpiresAt: at(o.ExpiresAt),
 	}
+	if o.State != operation.Failed && o.State != operation.Review { // of an earlier end: a redrive leaves them
+		out.Reason, out.Category = "", ""
+	}
 	for _, a := range out.Attempts {
 		if a.CostUSD == nil {
 			out.CostAtLeast = true

@@ -126,12 +126,12 @@ func (j *job) spent(lease operation.Lease, worst operation.Money) (sum operation
 }
 
 // cost is what a call cost, as far as it is known; else the most that it can have cost. What the provider
-// refused, or never got, costs nothing.
+// refused, or never got, costs nothing; of a fault of its own nobody knows.
 func cost(a operation.Attempt, worst operation.Money) operation.Money {
 	switch {
 	case a.Tokens != nil:
 		return a.CostUSD
-	case !a.Called, a.HTTPStatus >= 400:
+	case !a.Called, a.HTTPStatus >= 400 && a.HTTPStatus < 500:
 		return 0
 	}
 	return worst

@@ -132,10 +132,12 @@ func TestWhatACallCostReplacesWhatWasSetAside(t *testing.T) {
 	refused, lost := rateLimited, rateLimited
 	refused.Tokens, refused.HTTPStatus = nil, 429
 	lost.Tokens = nil
+	faulty := lost
+	faulty.HTTPStatus = 503
 	unsent := lost
 	unsent.Called = false
 	each(t, func(t *testing.T, w *world) {
-		ref := w.applyAs("card", 1, func(r *recipe.Recipe) { r.Limits = recipe.Limits{USDPerDay: 1e12, Attempts: 5} })
+		ref := w.applyAs("card", 1, func(r *recipe.Recipe) { r.Limits = recipe.Limits{USDPerDay: 1e12, Attempts: 6} })
 		worst := w.worst("A", ref)
 		var want operation.Money
 		for _, tt := range []struct {
@@ -146,6 +148,7 @@ func TestWhatACallCostReplacesWhatWasSetAside(t *testing.T) {
 			{"refused by the provider", refused, 0},
 			{"never sent", unsent, 0},
 			{"sent, no answer", lost, worst},
+			{"a fault of the provider's own", faulty, worst},
 		} {
 			w.model.script = []operation.Answer{tt.answer}
 			id := w.receive(arrival{name: "A", key: tt.name, version: one, recipes: []inbox.RecipeRef{ref}})
