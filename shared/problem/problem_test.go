@@ -201,6 +201,13 @@ func TestADecisionThatIsRefusedSaysWhatStands(t *testing.T) {
 			t.Errorf("%s: %s %s", c.name, p.JSON(), diff)
 		}
 	}
+	approved := stored
+	approved.State = operation.Completed
+	for o, again := range map[*operation.Operation]bool{&stored: true, &approved: false} { // what is approved has nothing to be done again
+		if p := problem.Of(errors.Join(operation.ErrDecided, &operation.RefusedError{Stored: *o}), ""); strings.Contains(p.Detail, "redrive") != again {
+			t.Errorf("%s: %s", o.State, p.Detail)
+		}
+	}
 	if p := problem.Of(operation.ErrDecided, ""); p.Stands != nil {
 		t.Errorf("what stands of an earlier error: %+v", p.Stands)
 	}

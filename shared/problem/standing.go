@@ -13,7 +13,7 @@ import (
 var (
 	decided = Problem{
 		Type: "urn:engang:problem:decided", Title: "Decided already", Status: http.StatusConflict,
-		Detail: "The draft was decided already, and nothing was done: one decision is all there is. To have the work done again, redrive it by name.",
+		Detail: "The draft was decided already, and nothing was done: one decision is all there is.",
 	}
 	otherDraft = Problem{
 		Type: "urn:engang:problem:other-draft", Title: "Another draft", Status: http.StatusConflict,
@@ -67,8 +67,10 @@ func hashed(digest string) string {
 func decidedBy(p *Problem, err error) {
 	stands(p, err)
 	if s := p.Stands; s != nil && s.At != nil {
-		p.Detail = fmt.Sprintf("The draft is %s, decided by %s at %s, and nothing was done: one decision is all there is. To have the work done again, redrive it by name.",
-			s.State, s.By, s.At.Format(time.RFC3339))
+		p.Detail = fmt.Sprintf("The draft is %s, decided by %s at %s, and nothing was done: one decision is all there is.", s.State, s.By, s.At.Format(time.RFC3339))
+		if s.State != string(operation.Completed) {
+			p.Detail += " To have the work done again, redrive it by name."
+		}
 	}
 }
 

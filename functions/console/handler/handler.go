@@ -111,15 +111,17 @@ func (h *Handler) Handle(ctx context.Context, e events.APIGatewayV2HTTPRequest) 
 	if err != nil {
 		return h.refuse(ctx, e, err), nil
 	}
-	body, err := json.Marshal(doc)
-	if err != nil {
+	var body strings.Builder
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // an output is shown as it is stored, but for white space
+	if err := encoder.Encode(doc); err != nil {
 		return h.refuse(ctx, e, err), nil
 	}
 	h.log.InfoContext(ctx, "call", "path", c.path, "caller", c.caller, "request_id", e.RequestContext.RequestID)
 	return events.APIGatewayV2HTTPResponse{
 		StatusCode: http.StatusOK,
 		Headers:    map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"},
-		Body:       string(body),
+		Body:       body.String(),
 	}, nil
 }
 

@@ -31,8 +31,9 @@ var shop = object.Scope{Tenant: "shop", Environment: "test"}
 
 // desk notes what it was asked, and answers with an error if it has one.
 type desk struct {
-	asked string
-	err   error
+	asked  string
+	output string // that is revealed
+	err    error
 }
 
 func (d *desk) note(format string, args ...any) error {
@@ -68,7 +69,7 @@ func (d *desk) Endpoint(_ context.Context, name string) (control.Endpoint, error
 }
 
 func (d *desk) Reveal(_ context.Context, s object.Scope, l control.Look) (control.Content, error) {
-	return control.Content{ID: l.ID}, d.note("reveal %s %+v", s, l)
+	return control.Content{ID: l.ID, Output: json.RawMessage(d.output)}, d.note("reveal %s %+v", s, l)
 }
 
 func (d *desk) ScopeOf(_ context.Context, id inbox.EventID) (object.Scope, error) {
@@ -161,6 +162,15 @@ func TestCallsReachTheUseCaseAsTheyAreMeant(t *testing.T) {
 		if out.StatusCode != http.StatusOK || d.asked != c.asked || out.Headers["Cache-Control"] != "no-store" || !json.Valid([]byte(out.Body)) {
 			t.Errorf("%s %s?%s: %d %s\nasked %s\nwant  %s", c.method, c.path, c.query, out.StatusCode, out.Body, d.asked, c.asked)
 		}
+	}
+}
+
+// What a person decides about is shown as it is stored: an ampersand is none of ours to write otherwise.
+func TestAnOutputIsShownAsItIs(t *testing.T) {
+	const output = `{"summary":"Cups & <b>mugs</b>"}`
+	out, _ := answer(t, &desk{output: output}, request("POST", "/api/reveal", "", `{"id":"o","reason":"why"}`))
+	if !strings.Contains(out.Body, output) {
+		t.Errorf("shown %s", out.Body)
 	}
 }
 

@@ -24,22 +24,6 @@ func (c *Client) Redrive(ctx context.Context, r Redriving) (control.Redriven, er
 	return doc, c.act(ctx, "redrive", r, &doc)
 }
 
-// A Waiting is as much of an entry in the review list as a redrive needs.
-type Waiting struct {
-	Kind     string    `json:"kind"` // "failed" and "parked" can be redriven
-	ID       string    `json:"id"`
-	Object   string    `json:"object"`
-	Reason   string    `json:"reason"`
-	Category string    `json:"category"`
-	OpenedAt time.Time `json:"opened_at"`
-}
-
-// Waiting asks for one page of the review list.
-func (c *Client) Waiting(ctx context.Context, f Filter) (control.List[Waiting], error) {
-	var list control.List[Waiting]
-	return list, c.get(ctx, "review", f, &list)
-}
-
 // Letters asks for one page of the dead-letter queue.
 func (c *Client) Letters(ctx context.Context, after string) (control.List[control.Letter], error) {
 	var list control.List[control.Letter]

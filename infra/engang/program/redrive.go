@@ -68,7 +68,7 @@ type redrive struct {
 	r     redriving
 	pace  pace
 	named bool
-	list  []client.Waiting
+	list  []control.Waiting
 	doc   redriveDocument
 }
 
@@ -85,7 +85,7 @@ func (p *program) redrive(ctx context.Context, ids []string, r redriving) error 
 	}
 	run := &redrive{p: p, r: r, pace: rate, named: len(ids) > 0, doc: redriveDocument{Kind: "redrive", DryRun: r.dryRun, Items: []text.Redrive{}}}
 	for _, id := range ids {
-		run.list = append(run.list, client.Waiting{ID: id})
+		run.list = append(run.list, control.Waiting{ID: id})
 	}
 	if run.c, err = p.connect(ctx); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *redrive) choose(ctx context.Context) error {
 	}
 	f := client.Filter{"limit": fmt.Sprint(control.MaxLimit)}
 	for {
-		page, err := r.c.Waiting(ctx, f)
+		page, err := r.c.Review(ctx, f)
 		if err != nil {
 			return r.p.explain(err)
 		}

@@ -41,8 +41,8 @@ func unsentRedriven() control.Redriven {
 	return control.Redriven{Kind: "redriven", ID: "evt_bbbbbbbbbbbbbbbb", Tenant: "shop", Environment: "test", Was: "parked", Operations: []string{}, Events: []string{"evt_bbbbbbbbbbbbbbbb"}}
 }
 
-func cannedReview() control.List[client.Waiting] {
-	return control.List[client.Waiting]{Items: []client.Waiting{
+func cannedReview() control.List[control.Waiting] {
+	return control.List[control.Waiting]{Items: []control.Waiting{
 		{Kind: "draft", ID: inReview().ID, Object: "product:8", Reason: "policy draft", OpenedAt: *at(-7200)},
 		{Kind: "failed", ID: "product:8/product-card@3/77aa00112233", Object: "product:8", Reason: "5 attempts used up", Category: "transient", OpenedAt: *at(-3600)},
 		{Kind: "conflict", ID: "evt_aaaaaaaaaaaaaaaa/ab", Object: "product:794", OpenedAt: *at(-1800)},

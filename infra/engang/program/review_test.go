@@ -254,3 +254,14 @@ func TestADecisionOnAStackIsAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// Nothing but white space is between what is stored and what is shown.
+func TestContentIsShownAsItIsStored(t *testing.T) {
+	api := serveCanned(t)
+	api.answer["/api/show"] = completed()
+	api.answer["/api/reveal"] = refusal{http.StatusOK, `{"kind":"output","id":"o","bytes":30,"output":{"summary":"Cups & <b>mugs</b>, Å","tags":[]}}`}
+	code, stdout, stderr := run(t, t.Context(), "show", completed().ID, "--output", "--reason", "why", "--target", api.url)
+	if code != 0 || !strings.Contains(stdout, `"summary": "Cups & <b>mugs</b>, Å",`) {
+		t.Errorf("exit %d %s%s", code, stdout, stderr)
+	}
+}

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -187,13 +188,12 @@ func (p *program) writeContents(contents []control.Content) error {
 		if c.Kind == "output" {
 			raw = c.Output
 		}
-		var tidy []byte
-		if v := json.RawMessage(raw); json.Valid(v) {
-			tidy, _ = json.MarshalIndent(v, "  ", "  ")
-		} else {
-			tidy = fmt.Appendf(nil, "%q", raw) // nothing that a terminal would obey
+		var tidy bytes.Buffer // what is shown differs in white space alone from the bytes that are decided about
+		if json.Indent(&tidy, raw, "  ", "  ") != nil {
+			tidy.Reset()
+			fmt.Fprintf(&tidy, "%q", raw) // nothing that a terminal would obey
 		}
-		if _, err := fmt.Fprintf(p.Stdout, "  %s\n", tidy); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "  %s\n", tidy.Bytes()); err != nil {
 			return err
 		}
 	}
