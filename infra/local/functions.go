@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	enrichment "engang/functions/enrichment/handler"
 	receiver "engang/functions/receiver/handler"
 	reconciler "engang/functions/reconciler/handler"
+	"engang/infra/local/cloudformation"
 	"engang/infra/local/front"
 	"engang/infra/local/invoke"
 	"engang/infra/local/poller"
@@ -128,6 +130,16 @@ func (d declaration) number(path ...string) (int, error) {
 	return d.stack.template.Number(d.stack, d.id, append([]string{"Events", d.event}, path...)...)
 }
 
+// list is a property that may be missing.
+func (d declaration) list(path ...string) ([]any, error) {
+	v, err := d.stack.template.Property(d.stack, d.id, append([]string{"Events", d.event}, path...)...)
+	if errors.Is(err, cloudformation.ErrMissing) {
+		return nil, nil
+	}
+	all, _ := v.([]any)
+	return all, err
+}
+
 func (s *System) addRoute(e declaration, f *invoke.Function) error {
 	path, err := e.text("Properties", "Path")
 	if err != nil {
@@ -161,12 +173,16 @@ func (s *System) addSource(e declaration, f *invoke.Function) error {
 	if err != nil {
 		return err
 	}
+	answers, err := e.list("Properties", "FunctionResponseTypes")
+	if err != nil {
+		return err
+	}
 	for id, address := range s.stack.queues {
 		if own, err := s.stack.queueARN(id); err != nil || own != arn {
 			continue
 		}
 		s.sources = append(s.sources, &poller.Source{
-			Client: s.sourceClient(), URL: address, ARN: arn, Region: region, BatchSize: batch, Concurrency: concurrency,
+			Client: s.sourceClient(), URL: address, ARN: arn, Region: region, BatchSize: batch, Concurrency: concurrency, Whole: !slices.Contains(answers, any("ReportBatchItemFailures")),
 			Invoke: f.Invoke, Redeliver: s.faults.Redeliver, Observe: s.o.OnBatch,
 		})
 		return nil

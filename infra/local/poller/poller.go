@@ -30,8 +30,9 @@ type Source struct {
 	URL         string
 	ARN         string
 	Region      string
-	BatchSize   int // at most 10
-	Concurrency int // batches at once
+	BatchSize   int  // at most 10
+	Concurrency int  // batches at once
+	Whole       bool // the mapping does not have ReportBatchItemFailures: what the function answers is not read
 	Invoke      func(ctx context.Context, event []byte) ([]byte, error)
 
 	// Redeliver is asked before a message that was done is deleted; true delivers it once more. May be nil.
@@ -148,7 +149,8 @@ func (s *Source) work(ctx context.Context, records []events.SQSMessage) {
 	event, err := json.Marshal(events.SQSEvent{Records: records})
 	if err == nil {
 		var answer []byte
-		if answer, err = s.Invoke(ctx, event); err == nil {
+		answer, err = s.Invoke(ctx, event)
+		if err == nil && !s.Whole {
 			batch.Failed, err = failures(answer, records)
 		}
 	}

@@ -102,11 +102,38 @@ func TestWhatAnAnswerDeletes(t *testing.T) {
 		{"an empty id keeps all", func(string) (string, error) { return entry(`""`), nil }, 3},
 		{"a null id keeps all", func(string) (string, error) { return entry(`null`), nil }, 3},
 		{"a misspelt key keeps all", func(string) (string, error) { return `{"batchItemFailures":[{"id":"x"}]}`, nil }, 3},
+		{"what is no list keeps all", func(id string) (string, error) { return `{"batchItemFailures":"` + id + `"}`, nil }, 3},
 		{"broken JSON keeps all", func(string) (string, error) { return `{`, nil }, 3},
 		{"a failed invocation keeps all", func(string) (string, error) { return "", errors.New("killed") }, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := source(t, func(e events.SQSEvent) (string, error) { return c.answer(e.Records[0].MessageId) })
+			send(t, s, "a", "b", "c")
+			if n, err := s.Once(t.Context()); n != 3 || err != nil {
+				t.Fatalf("%d messages, %v", n, err)
+			}
+			if got := left(t, s); got != c.left {
+				t.Errorf("%d messages left, want %d", got, c.left)
+			}
+		})
+	}
+}
+
+// A mapping that does not ask for partial failures deletes what the function meant to keep.
+func TestAnAnswerIsReadOnlyWhereItIsAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		left int
+	}{
+		{"an answer deletes all", nil, 0},
+		{"a failed invocation keeps all", errors.New("no"), 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := source(t, func(e events.SQSEvent) (string, error) {
+				return `{"batchItemFailures":[{"itemIdentifier":"` + e.Records[0].MessageId + `"}]}`, c.err
+			})
+			s.Whole = true
 			send(t, s, "a", "b", "c")
 			if n, err := s.Once(t.Context()); n != 3 || err != nil {
 				t.Fatalf("%d messages, %v", n, err)
