@@ -122,14 +122,21 @@ func queueFaults(tpl *cloudformation.Template) []string {
 	for _, function := range tpl.OfType(functionType) {
 		for _, source := range r.events(function, "SQS") {
 			queue := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(source["Queue"]), "<"), ".Arn>")
-			if v, timeout := r.number(queue, "VisibilityTimeout"), r.number(function, "Timeout"); v < 6*timeout {
-				add("%s hides messages for %d s, less than 6 times the %d s of %s", queue, v, timeout, function)
+			size, _ := strconv.Atoi(fmt.Sprint(source["BatchSize"]))
+			window, _ := strconv.Atoi(fmt.Sprint(source["MaximumBatchingWindowInSeconds"]))
+			if v, timeout := r.number(queue, "VisibilityTimeout"), r.number(function, "Timeout"); v < 6*timeout+window {
+				add("%s hides messages for %d s, less than 6 times the %d s of %s and %d s to gather a batch", queue, v, timeout, function, window)
+			}
+			if n := r.number(queue, "RedrivePolicy", "maxReceiveCount"); n < 10 {
+				add("%s sets messages aside after %d receives, which waits for leases and a busy function use up", queue, n)
+			}
+			if scaling, _ := source["ScalingConfig"].(map[string]any); scaling["MaximumConcurrency"] == nil {
+				add("%s takes more messages than it can run", function)
 			}
 			if kinds, _ := source["FunctionResponseTypes"].([]any); !slices.Contains(kinds, any("ReportBatchItemFailures")) {
 				add("%s does not report partial failures: one bad record would re-run its neighbours", function)
 			}
-			size, _ := strconv.Atoi(fmt.Sprint(source["BatchSize"]))
-			if window, _ := strconv.Atoi(fmt.Sprint(source["MaximumBatchingWindowInSeconds"])); size < 1 || size > 10 && window < 1 {
+			if size < 1 || size > 10 && window < 1 {
 				add("%s takes batches of %d without a window", function, size)
 			}
 		}
@@ -162,13 +169,35 @@ Resources:
     Properties:
       Timeout: 100
       Events: {E: {Type: SQS, Properties: {Queue: !GetAtt Work.Arn, BatchSize: 11}}}
+  Wide:
+    Type: AWS::SQS::Queue
+    Properties:
+      SqsManagedSseEnabled: true
+      VisibilityTimeout: 600
+      RedrivePolicy: {deadLetterTargetArn: !GetAtt Letters.Arn, maxReceiveCount: 20}
+  G:
+    Type: AWS::Serverless::Function
+    Properties:
+      Timeout: 100
+      Events:
+        E:
+          Type: SQS
+          Properties:
+            Queue: !GetAtt Wide.Arn
+            BatchSize: 10
+            MaximumBatchingWindowInSeconds: 5
+            FunctionResponseTypes: [ReportBatchItemFailures]
+            ScalingConfig: {MaximumConcurrency: 2}
 `
 
 func TestQueueRuleFindsFaults(t *testing.T) {
 	found(t, queueFaults(parse(t, badQueues)),
 		"Bare is not encrypted", "Bare has no redrive policy", "Letters takes letters from any queue",
 		"Young forgets no later than Named: a letter keeps the age of its message",
-		"Work hides messages for 599 s, less than 6 times the 100 s of F",
+		"Work hides messages for 599 s, less than 6 times the 100 s of F and 0 s to gather a batch",
+		"Work sets messages aside after 3 receives, which waits for leases and a busy function use up",
+		"F takes more messages than it can run",
+		"Wide hides messages for 600 s, less than 6 times the 100 s of G and 5 s to gather a batch",
 		"F does not report partial failures: one bad record would re-run its neighbours",
 		"F takes batches of 11 without a window")
 }
