@@ -76,8 +76,8 @@ func whole(m sqstypes.Message) string {
 	return text
 }
 
-// audited are the acts of ann that were recorded, as "act of target because reason".
-func (s *system) audited() (acts []string) {
+// records are the acts of ann that were recorded, as "act of target because reason".
+func (s *system) records() (acts []string) {
 	s.t.Helper()
 	for _, i := range s.items() {
 		if strings.HasPrefix(i["pk"], "A#") && strings.HasSuffix(i["by"], "ann") {

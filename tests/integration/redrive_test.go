@@ -50,7 +50,7 @@ func TestScenario18RedrivenByTheOperator(t *testing.T) {
 		if e := s.event(event); e.Outcome != "completed" || e.Generation != 1 {
 			t.Errorf("event %+v", e)
 		}
-		if got := s.audited(); !slices.Equal(got, []string{"redrive of " + op.ID + " because the provider is back"}) {
+		if got := s.records(); !slices.Equal(got, []string{"redrive of " + op.ID + " because the provider is back"}) {
 			t.Errorf("recorded %q", got)
 		}
 		s.exits(4, "The operation is completed", "redrive", op.ID, "--reason", "once more")
@@ -130,8 +130,8 @@ func TestARedriveOfWhatIsRunningIsRefused(t *testing.T) {
 		pass()
 		b.wait()
 		s.rest()
-		if op := s.object("product:794").Operations[0]; op.State != "completed" || op.FencingToken != 1 || s.calls() != 1 || len(s.audited()) != 0 {
-			t.Errorf("%d calls, operation %+v, recorded %q", s.calls(), op, s.audited())
+		if op := s.object("product:794").Operations[0]; op.State != "completed" || op.FencingToken != 1 || s.calls() != 1 || len(s.records()) != 0 {
+			t.Errorf("%d calls, operation %+v, recorded %q", s.calls(), op, s.records())
 		}
 		s.exits(3, "Not found", "redrive", "product:8/product-card@3/9f", "--reason", "why")
 	})

@@ -93,7 +93,7 @@ func TestScenario21ReplayedUnderARaisedRecipe(t *testing.T) {
 		if e := s.event(older); e.Generation != 0 || !slices.Equal(e.Recipes, []string{"product-card@3"}) {
 			t.Errorf("the older event of the object was opened: %+v", e)
 		}
-		acts := s.audited()
+		acts := s.records()
 		slices.Sort(acts)
 		wanted := []string{"replay of " + newer + " because version 4 is live", "replay of " + other + " because version 4 is live"}
 		slices.Sort(wanted)
