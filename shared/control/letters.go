@@ -64,7 +64,6 @@ type Letter struct {
 	Bytes       int        `json:"bytes"`
 
 	handle string
-	ours   bool // what it tells of was found, and whose it is
 }
 
 // Letters looks through the dead-letter queue, and says of each letter what became of what it tells. The letters
@@ -150,7 +149,7 @@ type sorted struct{ send, remove, leave []Letter }
 func sort(all []Letter, scope object.Scope, native bool) (s sorted) {
 	for _, l := range all {
 		switch {
-		case !l.within(scope) || !l.ours:
+		case !l.within(scope):
 			s.leave = append(s.leave, l)
 		case l.Over:
 			s.remove = append(s.remove, l)
@@ -260,7 +259,7 @@ func (c *Control) join(ctx context.Context, l inbox.Letter, doc *Letter) error {
 	case n == nil:
 		return c.joinNative(ctx, l.Event, doc)
 	default:
-		doc.Tenant, doc.Environment, doc.ours = n.Scope.Tenant, n.Scope.Environment, true
+		doc.Tenant, doc.Environment = n.Scope.Tenant, n.Scope.Environment
 		doc.Operation, doc.Reason, doc.Category = n.Operation, n.Reason, n.Category
 		if n.Operation == "" {
 			return c.joinEvent(ctx, *n, doc)
@@ -272,7 +271,7 @@ func (c *Control) join(ctx context.Context, l inbox.Letter, doc *Letter) error {
 func (c *Control) joinOperation(ctx context.Context, n inbox.Notice, doc *Letter) error {
 	key, err := operation.ParseKey(n.Scope, n.Operation)
 	if err != nil { // a notice of ours that names no operation: nothing can be said of it
-		doc.Standing, doc.ours = LetterForeign, false
+		doc.Standing = LetterForeign
 		return nil
 	}
 	doc.Object = key.Object.String()
@@ -330,7 +329,7 @@ func (c *Control) joinNative(ctx context.Context, id inbox.EventID, doc *Letter)
 	if err != nil {
 		return err
 	}
-	doc.Tenant, doc.Environment, doc.ours = e.Scope.Tenant, e.Scope.Environment, true
+	doc.Tenant, doc.Environment = e.Scope.Tenant, e.Scope.Environment
 	doc.Object, doc.State, doc.Over = e.Object.String(), string(e.State), e.State != inbox.Received
 	if e.Object.IsZero() {
 		return nil

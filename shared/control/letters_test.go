@@ -119,6 +119,7 @@ func TestALetterSaysAllThatIsKnown(t *testing.T) {
 	e.State = inbox.Received
 	w.events[e.ID] = e
 	w.operation(e, "aa")
+	w.operation(w.event(4, "product:8", 2), "bb") // of another event
 	w.put(inbox.Letter{Event: e.ID, Bytes: 30})
 	never := w.event(3, "product:9", 3)
 	w.put(inbox.Letter{Event: never.ID, Bytes: 30})

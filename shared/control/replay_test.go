@@ -90,7 +90,7 @@ func TestARaisedRecipeRunsForTheNewestEventOfEachObject(t *testing.T) {
 	w.named(1, "product:1", 9)
 	newest := w.named(2, "product:1", 5)
 	only := w.named(3, "product:2", 7)
-	w.live["product-card"] = 4
+	w.live["product-card"] = 6 // several were never run
 
 	dry := w.replay(t, dryRun())
 	want := counts{Events: 3, Finished: 1, WouldRun: 2, Calls: 2}
@@ -108,7 +108,7 @@ func TestARaisedRecipeRunsForTheNewestEventOfEachObject(t *testing.T) {
 	}
 	for _, e := range []inbox.Event{newest, only} {
 		now := w.events[e.ID]
-		if now.State != inbox.Received || len(now.Recipes) != 1 || now.Recipes[0].Version != 4 || now.Generation != 1 || !now.DueAt.Equal(noon.Add(5*time.Minute)) {
+		if now.State != inbox.Received || len(now.Recipes) != 1 || now.Recipes[0].Version != 6 || now.Generation != 1 || !now.DueAt.Equal(noon.Add(5*time.Minute)) {
 			t.Errorf("event %+v", now)
 		}
 	}
@@ -185,6 +185,7 @@ func TestWhatAnEventIsCountedAs(t *testing.T) {
 		{"parked with a failed operation", failed(func(*operation.Operation) {}), counts{Waiting: 1}, counts{Waiting: 1}},
 		{"parked, and its operation is done since", failed(func(o *operation.Operation) { o.State = operation.Completed }), counts{Finished: 1}, counts{Finished: 1}},
 		{"parked, and its operation was dismissed", failed(func(o *operation.Operation) { o.Dismissed = &operation.Decision{} }), counts{Finished: 1}, counts{Finished: 1}},
+		{"parked, and its operation was cancelled", failed(func(o *operation.Operation) { o.Category = operation.CategoryCancelled }), counts{Finished: 1}, counts{Finished: 1}},
 		{"parked alone", func(w *works) { w.park(w.named(1, "product:1", 5)) }, counts{Waiting: 1}, counts{Waiting: 1}},
 		{"parked alone, and dismissed", func(w *works) {
 			e := w.park(w.named(1, "product:1", 5))
@@ -269,6 +270,11 @@ func TestAReplayIsOfWhatWasChosen(t *testing.T) {
 	if diff := cmp.Diff([]inbox.RecipeRef{{Name: "contact-note", Version: 2}, card}, w.events[e.ID].Recipes); diff != "" {
 		t.Error(diff)
 	}
+	w.live["product-card"], w.live["contact-note"] = 2, 0 // went back, and is not live any more
+	if diff := cmp.Diff(counts{Events: 2, Finished: 1, Running: 1}, countsOf(w.replay(t, control.Replaying{DryRun: true}))); diff != "" {
+		t.Errorf("a lower version: %s", diff)
+	}
+	w.live["product-card"], w.live["contact-note"] = 4, 2
 	for _, r := range []control.Replaying{{Object: "chair"}, {Recipe: "nothing"}, {Recipe: "contact-note@1"}, {Recipe: "@2"}} {
 		r.DryRun = true
 		if _, err := w.control().Replay(t.Context(), shop, r); !errors.Is(err, problem.ErrQuery) {
@@ -302,6 +308,15 @@ func TestAReplayGoesOnWhereItEnded(t *testing.T) {
 	}
 	if diff := cmp.Diff(counts{Events: 23, Running: 5, WouldRun: 18, Sent: 18}, sum); diff != "" || len(w.sent) != 23 {
 		t.Errorf("%d pages: %s", pages, diff)
+	}
+	for n := range control.MaxRuns {
+		w.named(100+n, fmt.Sprint("product:", 100+n), 100+n)
+	}
+	w.live["product-card"] = 5
+	r = replay()
+	r.Runs = 1000
+	if got := w.replay(t, r); got.WouldRun != control.MaxRuns || got.Next == "" {
+		t.Errorf("one page opened %d", got.WouldRun)
 	}
 	r = replay()
 	r.Limit = 10

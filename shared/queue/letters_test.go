@@ -2,6 +2,8 @@ package queue_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -126,5 +128,24 @@ func TestWhatIsRefusedHoldsNothingUp(t *testing.T) {
 	}
 	if err := q.Delete(t.Context(), nil); err != nil { // SQS refuses an empty batch
 		t.Error(err)
+	}
+}
+
+// A standard queue may give one message twice: the newest receipt is the one that is good.
+func TestALetterThatComesTwiceIsOne(t *testing.T) {
+	n := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		if n++; n > 2 {
+			fmt.Fprint(w, `{}`)
+			return
+		}
+		fmt.Fprintf(w, `{"Messages":[{"MessageId":"m","ReceiptHandle":"receipt-%d","Body":"{}","MD5OfBody":"99914b932bd37a50b983c5e7c90ae93b","Attributes":{"ApproximateReceiveCount":"%d"}}]}`, n, n)
+	}))
+	t.Cleanup(server.Close)
+	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
+	got, more := peek(t, queue.Open(cfg, server.URL+"/000000000000/letters"), 10)
+	if len(got) != 1 || got[0].Handle != "receipt-2" || got[0].Receives != 2 || more || n != 3 {
+		t.Errorf("%+v, more %v after %d calls", got, more, n)
 	}
 }
