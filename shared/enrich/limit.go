@@ -26,6 +26,9 @@ const kept = 40 * 24 * time.Hour
 // not allow it. Nothing was sent then: one event's limit fails the operation, a used-up minute or day gives the
 // attempt back, and the event waits for the next one.
 func (j *job) limited(ctx context.Context, lease operation.Lease) (stopped bool, e ending, err error) {
+	if _, priced := j.common.Providers[j.recipe.Model.Provider].Prices[j.recipe.Model.Name]; !priced {
+		return true, ending{}, j.unpriced(ctx, lease)
+	}
 	l := j.recipe.Limits
 	worst := j.worst(lease)
 	if spent := j.spent(lease, worst); l.USDPerEvent > 0 && spent+worst > l.USDPerEvent {
@@ -89,6 +92,18 @@ func (j *job) usedUp(ctx context.Context, lease operation.Lease, err error, h he
 	}
 	j.Log.WarnContext(ctx, "recipe's limit is used up", "recipe", j.recipe.Ref().String(), "reason", h.why, "until", h.until)
 	return &heldError{h.until, h.why}
+}
+
+// unpriced gives the attempt back (W24) where nobody has said what the model costs: no limit could be kept, and no
+// cost recorded. What is applied has prices; an event may wait for a recipe of former days whose model lost its own.
+func (j *job) unpriced(ctx context.Context, lease operation.Lease) error {
+	h := heldError{j.Now().Add(j.Limits.Pause), "the recipe's model has no price"}
+	a := operation.Attempt{Outcome: operation.Stopped, Category: operation.CategoryConfiguration, Reason: h.why}
+	if err := j.finish(ctx, j.Store.Pause, operation.Pending, operation.Finish{Lease: lease, NotBefore: j.Now()}, a); err != nil {
+		return err
+	}
+	j.Log.ErrorContext(ctx, "event waits for a price", "event", j.ev.ID, "recipe", j.recipe.Ref().String(), "model", j.model().String())
+	return &h
 }
 
 // worst is the most that the next call can cost.
