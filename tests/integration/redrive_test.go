@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -273,6 +274,59 @@ func TestAnEventWithoutAnOperationIsRedriven(t *testing.T) {
 		s.done(&list, "dlq")
 		if len(list.Items) != 2 || list.Items[0].Standing != control.LetterParked || list.Items[1].Standing != control.LetterRedriven {
 			t.Errorf("letters %+v", list.Items)
+		}
+	})
+}
+
+// The review list is redriven by category, then all of it, and never what a person took off it. What that leaves in
+// the dead-letter queue is cleared away.
+func TestTheReviewListIsRedriven(t *testing.T) {
+	each(t, local.Options{Speed: 20}, func(t *testing.T, s *system) {
+		used := s.exhaust(product{id: 1, name: "Chair"})
+		for id, kind := range map[int]string{2: "refusal", 3: "filter"} {
+			if err := s.Stub().Fail(kind, 1); err != nil {
+				t.Fatal(err)
+			}
+			s.accept(s.product(product{id: id, name: "Table"}))
+			s.settle()
+		}
+		parked := s.accept(s.woo("product.updated", `{"id":4,"date_modified_gmt":"2026-11-29T12:00:00"}`))
+		s.rest()
+		s.done(&struct{}{}, "review", "dismiss", s.object("product:3").Operations[0].ID, "--reason", "nobody needs it")
+
+		var done struct{ Redriven, Refused, Left int }
+		s.done(&done, "redrive", "--category", "transient", "--dry-run")
+		if done.Redriven != 1 || s.event(used).State != "parked" {
+			t.Errorf("dry run %+v", done)
+		}
+		s.done(&done, "redrive", "--category", "transient", "--reason", "the provider is back")
+		s.rest()
+		if done.Redriven != 1 || s.event(used).Outcome != "completed" || s.event(parked).Generation != 0 {
+			t.Errorf("%+v", done)
+		}
+		var all struct {
+			Redriven, Refused, Left int
+			Letters                 control.Tidied
+		}
+		s.done(&all, "redrive", "--all", "--rate", "100/s", "--reason", "everything else")
+		if all.Redriven != 2 || all.Refused != 0 || all.Letters.Letters != 4 || all.Letters.Deleted != 4 {
+			t.Errorf("%+v", all)
+		}
+		s.rest()
+		states := map[string]string{}
+		for _, id := range []string{"product:1", "product:2", "product:3"} {
+			states[id] = s.object(id).Operations[0].State
+		}
+		if !maps.Equal(states, map[string]string{"product:1": "completed", "product:2": "completed", "product:3": "failed"}) || s.event(parked).Generation != 1 {
+			t.Errorf("operations %v, event %+v", states, s.event(parked))
+		}
+		if left := s.letters(); len(left) != 1 || left[parked].Standing != control.LetterParked {
+			t.Errorf("letters %+v", left)
+		}
+		s.done(&struct{}{}, "redrive", s.object("product:3").Operations[0].ID, "--reason", "somebody does") // by name
+		s.rest()
+		if op := s.object("product:3").Operations[0]; op.State != "completed" || op.ExpiresAt == nil {
+			t.Errorf("operation %+v", op)
 		}
 	})
 }

@@ -120,7 +120,7 @@ func (r *redrive) choose(ctx context.Context) error {
 			return r.p.explain(err)
 		}
 		for _, w := range page.Items {
-			if (w.Kind == "failed" || w.Kind == "parked") && (r.r.category == "" || w.Category == r.r.category) && !w.OpenedAt.Before(since) {
+			if (w.Kind == control.KindFailed || w.Kind == control.KindParked) && (r.r.category == "" || w.Category == r.r.category) && !w.OpenedAt.Before(since) {
 				r.list = append(r.list, w)
 			}
 		}
