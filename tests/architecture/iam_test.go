@@ -91,8 +91,8 @@ func wideRoles(tpl *cloudformation.Template) []string {
 		}
 	}
 	users := map[string]string{}
-	for _, f := range tpl.OfType(functionType) {
-		role := strings.TrimSuffix(strings.TrimPrefix(r.text(f, "Role"), "<"), ".Arn>")
+	for _, f := range lambdas(tpl) {
+		role := unquoted(r.text(f, "Role"))
 		switch {
 		case tpl.Type(role) != roleType:
 			add("%s has no role of its own here", f)

@@ -132,3 +132,62 @@ func cachedBuilds(config string) []string {
 func TestCacheRuleFindsACache(t *testing.T) {
 	found(t, cachedBuilds("[default.build.parameters]\n# cached = true\nparallel = false\n  cached=true # faster\n"), "samconfig.toml:4 caches builds")
 }
+
+func TestTestAndProductionHaveTheirSettings(t *testing.T) {
+	parameters, _ := named(t, read(t, "template.yaml"))
+	none(t, unsettled(read(t, "samconfig.toml"), parameters))
+}
+
+// samSettings reads the lines of samconfig.toml, as "test.build.parallel": "true".
+func samSettings(config string) map[string]string {
+	all, table := map[string]string{}, ""
+	for line := range strings.Lines(config) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+		if name, ok := strings.CutPrefix(line, "["); ok {
+			table = strings.TrimSuffix(strings.TrimSuffix(name, "]"), ".parameters")
+		} else if key, value, ok := strings.Cut(line, "="); ok {
+			all[table+"."+strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return all
+}
+
+// unsettled finds what the settings of the SAM command line lack: each stack of its own name, linted, built side by
+// side, and with parameters that the template has.
+func unsettled(config string, parameters map[string]bool) []string {
+	all := samSettings(config)
+	var faults []string
+	stacks := map[string]string{}
+	for _, env := range []string{"default", "test", "production"} {
+		for key, want := range map[string]string{"validate.lint": "true", "build.parallel": "true", "build.cached": "false", "deploy.capabilities": "CAPABILITY_IAM", "deploy.resolve_s3": "true"} {
+			if got := all[env+"."+key]; got != want {
+				faults = append(faults, fmt.Sprintf("%s: %s is %q, want %s", env, key, got, want))
+			}
+		}
+		stack := all[env+".global.stack_name"]
+		if stack == "" || stacks[stack] != "" {
+			faults = append(faults, fmt.Sprintf("%s: stack %q is that of %q too", env, stack, stacks[stack]))
+		}
+		stacks[stack] = env
+		for given := range strings.FieldsSeq(all[env+".deploy.parameter_overrides"]) {
+			if name, _, _ := strings.Cut(given, "="); !parameters[name] {
+				faults = append(faults, fmt.Sprintf("%s: no parameter %s", env, name))
+			}
+		}
+	}
+	return faults
+}
+
+func TestSettingsOfStacksRuleFindsWhatIsMissing(t *testing.T) {
+	good := read(t, "samconfig.toml")
+	parameters := map[string]bool{"Alarms": true, "LogDays": true, "RecoveryDays": true}
+	none(t, unsettled(good, parameters))
+	for _, tc := range []struct{ old, new, says string }{
+		{"[production.validate.parameters]\nlint = true", "", `production: validate.lint is "", want true`},
+		{"[test.build.parameters]\nparallel = true", "[test.build.parameters]", `test: build.parallel is "", want true`},
+		{`"engang-test"`, `"engang"`, `test: stack "engang" is that of "default" too`},
+		{`"Alarms=all `, `"Alarm=all `, "production: no parameter Alarm"},
+	} {
+		found(t, unsettled(strings.Replace(good, tc.old, tc.new, 1), parameters), tc.says)
+	}
+}

@@ -105,7 +105,7 @@ func queueFaults(tpl *cloudformation.Template) []string {
 			add("%s is not encrypted", id)
 		}
 		if target := r.text(id, "RedrivePolicy", "deadLetterTargetArn"); target != "" {
-			letters[strings.TrimSuffix(strings.TrimPrefix(target, "<"), ".Arn>")] = id
+			letters[unquoted(target)] = id
 		}
 	}
 	for _, id := range tpl.OfType(queueType) {
@@ -119,26 +119,21 @@ func queueFaults(tpl *cloudformation.Template) []string {
 			add("%s has no redrive policy", id)
 		}
 	}
-	for _, function := range tpl.OfType(functionType) {
-		for _, source := range r.events(function, "SQS") {
-			queue := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(source["Queue"]), "<"), ".Arn>")
-			size, _ := strconv.Atoi(fmt.Sprint(source["BatchSize"]))
-			window, _ := strconv.Atoi(fmt.Sprint(source["MaximumBatchingWindowInSeconds"]))
-			if v, timeout := r.number(queue, "VisibilityTimeout"), r.number(function, "Timeout"); v < 6*timeout+window {
-				add("%s hides messages for %d s, less than 6 times the %d s of %s and %d s to gather a batch", queue, v, timeout, function, window)
-			}
-			if n := r.number(queue, "RedrivePolicy", "maxReceiveCount"); n < 10 {
-				add("%s sets messages aside after %d receives, which waits for leases and a busy function use up", queue, n)
-			}
-			if scaling, _ := source["ScalingConfig"].(map[string]any); scaling["MaximumConcurrency"] == nil {
-				add("%s takes more messages than it can run", function)
-			}
-			if kinds, _ := source["FunctionResponseTypes"].([]any); !slices.Contains(kinds, any("ReportBatchItemFailures")) {
-				add("%s does not report partial failures: one bad record would re-run its neighbours", function)
-			}
-			if size < 1 || size > 10 && window < 1 {
-				add("%s takes batches of %d without a window", function, size)
-			}
+	for _, f := range feeds(tpl) {
+		if v, timeout := r.number(f.queue, "VisibilityTimeout"), r.number(f.function, "Timeout"); v < 6*timeout+f.window {
+			add("%s hides messages for %d s, less than 6 times the %d s of %s and %d s to gather a batch", f.queue, v, timeout, f.function, f.window)
+		}
+		if n := r.number(f.queue, "RedrivePolicy", "maxReceiveCount"); n < 10 {
+			add("%s sets messages aside after %d receives, which waits for leases and a busy function use up", f.queue, n)
+		}
+		if f.concurrency < 2 {
+			add("%s takes more messages than it can run", f.function)
+		}
+		if !f.partial {
+			add("%s does not report partial failures: one bad record would re-run its neighbours", f.function)
+		}
+		if f.size < 1 || f.size > 10 && f.window < 1 {
+			add("%s takes batches of %d without a window", f.function, f.size)
 		}
 	}
 	return faults
@@ -229,12 +224,9 @@ func deadlineFaults(tpl *cloudformation.Template) []string {
 		below("timeout, lease and skew", timeout+lease+env(worker, "SKEW_SECONDS"), f+"'s open age", env(f, "OPEN_AGE_SECONDS"))
 	}
 	below("attempt limit and 4", env(worker, "ATTEMPT_LIMIT")+4, "receive limit", r.number("WorkQueue", "RedrivePolicy", "maxReceiveCount"))
-	for _, f := range tpl.OfType(functionType) {
-		for _, e := range r.events(f, "HttpApi") {
-			wait, _ := strconv.Atoi(fmt.Sprint(e["TimeoutInMillis"]))
-			below(f+"'s timeout", r.number(f, "Timeout")*1000, "the gateway's and a millisecond", wait+1)
-			below("the gateway's wait for "+f, wait, "30 s and a millisecond", 30_001)
-		}
+	for _, to := range routes(tpl) {
+		below(to.function+"'s timeout", r.number(to.function, "Timeout")*1000, "the gateway's and a millisecond", to.wait+1)
+		below("the gateway's wait for "+to.function, to.wait, "30 s and a millisecond", 30_001)
 	}
 	return faults
 }
@@ -306,7 +298,7 @@ func storeFaults(t *testing.T, template string) []string {
 			add(id, "keeps its lines for ever")
 		}
 	}
-	for _, id := range tpl.OfType(functionType) {
+	for _, id := range lambdas(tpl) {
 		if group := strings.Trim(r.text(id, "LoggingConfig", "LogGroup"), "<>"); tpl.Type(group) != logsType {
 			add(id, "logs into a group that is not declared")
 		}
