@@ -43,7 +43,7 @@ type bar struct{ to io.Writer }
 const barWidth = 30
 
 // show draws the bar over the one before: the share that is done, and numbers. They must be our own words, since
-// nothing makes them visible that a terminal would obey.
+// nothing makes them visible that a terminal would obey, and few: a line that wraps is not drawn over.
 func (b bar) show(share float64, numbers string) {
 	if b.to == nil {
 		return

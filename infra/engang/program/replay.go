@@ -127,7 +127,7 @@ func (r *replay) pages(ctx context.Context) error {
 			return err
 		}
 		r.add(page)
-		r.bar.show(r.share(), text.Replayed(r.sum))
+		r.bar.show(r.share(), fmt.Sprintf("%s, %d to run", text.Count(r.sum.Events, "event", "events"), r.sum.WouldRun))
 		if page.Next == "" {
 			return nil
 		}
