@@ -119,7 +119,7 @@ func (j *job) again(ctx context.Context, lease operation.Lease, a operation.Atte
 // pause opens the model's breaker (W23), gives the attempt back (W24) and holds the recipe: the provider cannot
 // serve. A crash before W24 counts one attempt.
 func (j *job) pause(ctx context.Context, lease operation.Lease, a operation.Attempt) (ending, error) {
-	until := j.Now().Add(max(j.Limits.Pause, j.Limits.Call+j.Limits.Finish, a.RetryAfter))
+	until := j.Now().Add(max(j.Limits.Pause, a.RetryAfter))
 	j.measureOpen(ctx, a)
 	j.trip(ctx, a, until)
 	if err := j.finish(ctx, j.Store.Pause, operation.Pending, operation.Finish{Lease: lease, NotBefore: j.Now()}, a); err != nil {
