@@ -141,3 +141,79 @@ func TestAnAnswerOutlivesTheNextEvent(t *testing.T) {
 		t.Errorf("the first answer became %s", first)
 	}
 }
+
+// A process is an environment that notes how it ended.
+type process struct {
+	handler
+	dead   atomic.Bool
+	closed atomic.Int32
+}
+
+func (p *process) Alive() bool  { return !p.dead.Load() }
+func (p *process) Close() error { p.closed.Add(1); p.dead.Store(true); return nil }
+
+// processes makes a function whose environments are processes.
+func processes(h handler) (*invoke.Function, *[]*process) {
+	var all []*process
+	return &invoke.Function{Name: "enrichment", Timeout: time.Minute, Log: io.Discard, Start: func() (lambda.Handler, error) {
+		all = append(all, &process{handler: h})
+		return all[len(all)-1], nil
+	}}, &all
+}
+
+func TestAProcessIsClosedWhenItIsUsedNoMore(t *testing.T) {
+	var next func(ctx context.Context) error
+	f, all := processes(func(ctx context.Context, _ []byte) ([]byte, error) { return nil, next(ctx) })
+	for _, c := range []struct {
+		name            string
+		before          func()
+		next            func(ctx context.Context) error
+		started, closed int
+	}{
+		{"an event starts one", nil, func(context.Context) error { return nil }, 1, 0},
+		{"a killed one is closed", nil, func(ctx context.Context) error { wire.From(ctx).Kill(); return nil }, 1, 1},
+		{"the next event starts another", nil, func(context.Context) error { return nil }, 2, 1},
+		{"one that died while it waited is not used", func() { (*all)[1].dead.Store(true) }, func(context.Context) error { return nil }, 3, 2},
+		{"one that died at work is not kept", nil, func(context.Context) error { (*all)[2].dead.Store(true); return errors.New("exit") }, 3, 3},
+		{"one that a restart overtakes is not kept", nil, func(context.Context) error { f.Restart(); return nil }, 4, 4},
+		{"a warm one takes the next event", func() { _ = f.Warm() }, func(context.Context) error { return nil }, 5, 4},
+		{"a restart closes those that wait", func() { f.Restart() }, func(context.Context) error { return nil }, 6, 5},
+	} {
+		if c.before != nil {
+			c.before()
+		}
+		next = c.next
+		_, _ = f.Invoke(t.Context(), nil) // what becomes of the environment is what is looked at
+		closed := 0
+		for _, p := range *all {
+			closed += int(min(p.closed.Load(), 1))
+		}
+		if len(*all) != c.started || closed != c.closed {
+			t.Errorf("%s: %d started, %d closed", c.name, len(*all), closed)
+		}
+	}
+}
+
+func TestEventsWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var working, most atomic.Int32
+		f, started := function(func(context.Context, []byte) ([]byte, error) {
+			most.Store(max(most.Load(), working.Add(1)))
+			time.Sleep(time.Second)
+			working.Add(-1)
+			return nil, nil
+		})
+		f.Most = 2
+		for range 5 {
+			go func() {
+				if _, err := f.Invoke(t.Context(), nil); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		time.Sleep(10 * time.Second)
+		if most.Load() != 2 || started.Load() != 2 {
+			t.Errorf("%d at once, %d started", most.Load(), started.Load())
+		}
+	})
+}
