@@ -175,6 +175,9 @@ func stamps(files []string) string {
 // Apply makes a configuration live, as `engang apply` does, and at once: the functions start afresh.
 // References of secrets that lead nowhere get a local secret ([Secret]).
 func (s *System) Apply(ctx context.Context, set config.Set) (config.Pointer, error) {
+	if err := s.reachable(set); err != nil {
+		return config.Pointer{}, err
+	}
 	if err := s.seed(ctx, set); err != nil {
 		return config.Pointer{}, err
 	}

@@ -70,15 +70,20 @@ func (s *System) startFunction(ctx context.Context, id string) error {
 	for k, v := range variables.(map[string]any) {
 		env[k] = fmt.Sprint(v)
 	}
-	start, err := s.program(name, env)
+	f := &invoke.Function{Name: name, Timeout: time.Duration(timeout) * time.Second, Log: s.o.Log}
+	if s.o.Artifacts != "" {
+		f.Most = mostProcesses
+		f.Start, err = s.artifact(id, name, env)
+	} else {
+		f.Start, err = s.program(name, env)
+	}
 	if err != nil {
 		return err
 	}
-	f := &invoke.Function{Name: name, Timeout: time.Duration(timeout) * time.Second, Log: s.o.Log, Start: start}
-	if _, err := start(); err != nil { // what is wrong with its environment is wrong now, not at the first event
+	s.functions[name] = f
+	if err := f.Warm(); err != nil { // what is wrong with its environment is wrong now, not at the first event
 		return err
 	}
-	s.functions[name] = f
 	events, err := s.stack.template.Property(s.stack, id, "Events")
 	if err != nil {
 		return err

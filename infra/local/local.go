@@ -42,6 +42,7 @@ type Options struct {
 	Port         int      // on 127.0.0.1; zero: a free one
 	Speed        float64  // divides lease, visibility, backoff, due ages, schedule; zero: 50 with the stub, 1 with a real model
 	NoThrottle   bool     // the front never answers 429
+	Artifacts    string   // folder of `sam build`: its bootstraps run as processes, in place of the handlers in this one
 
 	OpenAIKey string // a real model is called, and paid for, instead of the stub
 	ModelURL  string // where models are called instead of the stub; with OpenAIKey: instead of the configured address

@@ -83,8 +83,9 @@ func (s *System) startWork(ctx context.Context) error {
 	return nil
 }
 
-// drain waits for what is in work, also what was killed.
+// drain waits for what is in work, also what was killed, and ends the processes that are left.
 func (s *System) drain(ctx context.Context) error {
+	defer s.Restart()
 	done := make(chan struct{})
 	go func() {
 		for _, f := range s.functions {

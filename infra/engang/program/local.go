@@ -18,6 +18,7 @@ import (
 	"engang/infra/engang/live"
 	"engang/infra/engang/text"
 	"engang/infra/local"
+	"engang/infra/local/bootstrap"
 	"engang/infra/local/faults"
 	"engang/shared/config"
 	"engang/shared/inbox"
@@ -28,7 +29,7 @@ const maxPort = 65_535
 type running struct {
 	config         []string
 	data, fail     string
-	log            string
+	log, artifacts string
 	port           int
 	speed          float64
 	noSample, once bool
@@ -43,7 +44,7 @@ func (p *program) localCommand() *cobra.Command {
 		Long: "local runs front, functions, queues, table and a model stub in one process, shows three deliveries of one event, and keeps running.\n" +
 			"Table, queues, timeouts and names come from template.yaml, which is looked for in this folder and above. With OPENAI_API_KEY set, models are really called and cost money.\n\n" +
 			"Faults for --fail: " + strings.Join(faults.Known(), ", ") + "; each with xN. While it runs: POST them to /local/faults.",
-		Example: "  engang local\n  engang local --once\n  engang local --no-sample --port 9000 --log -\n  engang local --data ./data --config infra/local.yaml\n  engang local --fail \"model:429x3,worker:kill@after-claim,queue:redeliver\" --speed 20",
+		Example: "  engang local\n  engang local --once\n  engang local --no-sample --port 9000 --log -\n  engang local --data ./data --config infra/local.yaml\n  engang local --fail \"model:429x3,worker:kill@after-claim,queue:redeliver\" --speed 20\n  engang local --artifacts .aws-sam/build",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := p.checkRunning(r, cmd.Flags().Changed("speed")); err != nil {
@@ -59,6 +60,7 @@ func (p *program) localCommand() *cobra.Command {
 	f.IntVar(&r.port, "port", usualPort, "port on 127.0.0.1; 0 for a free one")
 	f.Float64Var(&r.speed, "speed", 0, fmt.Sprintf("divides leases, backoff, visibility, due ages and the schedule: from %d to %d (default %d with the stub, 1 with a real model)", local.MinSpeed, local.MaxSpeed, local.UsualSpeed))
 	f.StringVar(&r.fail, "fail", "", "what goes wrong, see above")
+	f.StringVar(&r.artifacts, "artifacts", "", "run the built functions of this folder (of `sam build`) as processes, in place of those in this program; they pass their times in whole seconds, and backoff, quiet periods and a breaker's wait at their own pace")
 	f.StringVar(&r.log, "log", "", "write the functions' log lines to this file (- for stderr)")
 	f.BoolVar(&r.noSample, "no-sample", false, "do not deliver the sample")
 	f.BoolVar(&r.once, "once", false, "stop after the sample; exit 1 if a number differs from the promise")
@@ -96,11 +98,11 @@ func (p *program) local(ctx context.Context, r running) error {
 	screen := live.Screen{Out: p.Stdout, Local: !p.utc, Suggest: p.suggest}
 	feed := live.NewFeed(screen)
 	s, err := local.Start(ctx, local.Options{
-		ConfigFiles: r.config, Watch: !r.once, DataDir: r.data, Port: port, Speed: r.speed, Faults: r.fail, OpenAIKey: p.Getenv("OPENAI_API_KEY"),
+		ConfigFiles: r.config, Watch: !r.once, DataDir: r.data, Artifacts: r.artifacts, Port: port, Speed: r.speed, Faults: r.fail, OpenAIKey: p.Getenv("OPENAI_API_KEY"),
 		Log: log, OnExchange: feed.Exchange, OnBatch: feed.Batch, OnConfig: feed.Config,
 	})
 	if err != nil {
-		return p.explainStart(err, port)
+		return p.explainStart(err, r, port)
 	}
 	p.greet(s, r)
 	c := p.onThisMachine(&client.Client{HTTP: p.HTTP, Timeout: p.timeout}, s.URL())
@@ -143,11 +145,13 @@ func (p *program) logTo(name string) (io.Writer, func(), error) {
 	return file, func() { file.Close() }, nil
 }
 
-func (p *program) explainStart(err error, port int) error {
+func (p *program) explainStart(err error, r running, port int) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return usage("port %d is in use, perhaps by another engang local: name another one with --port", port)
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist) && r.artifacts != "":
+		return usage("%w; build them first: sam build --parameter-overrides Architecture=%s", err, bootstrap.Architecture())
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, bootstrap.ErrForeign), errors.Is(err, local.ErrPastStub):
 		return usage("%w", err)
 	}
 	return err
@@ -182,9 +186,11 @@ func (p *program) greet(s *local.System, r running) {
 		model = []string{"model", "real calls, real money", "OPENAI_API_KEY is set"}
 	}
 	c := p.onThisMachine(&client.Client{}, s.URL())
+	rows = append(rows, []string{"api", c.API, "you are: " + c.As}, model)
+	if r.artifacts != "" {
+		rows = append(rows, []string{"functions", r.artifacts, "built ones, each a process; no wait of theirs is below 1 s"})
+	}
 	rows = append(rows,
-		[]string{"api", c.API, "you are: " + c.As},
-		model,
 		[]string{"config", fmt.Sprintf("%s: %s, %s", configName(r.config), text.Count(len(set.Endpoints), "endpoint", "endpoints"), text.Count(len(set.Recipes), "recipe", "recipes")), "edit it; changes apply on save"},
 	)
 	for _, k := range s.Kept() {
