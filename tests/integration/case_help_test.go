@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -182,7 +183,8 @@ func keysOf(t testing.TB, provider string, r webhook.Request, received ...time.T
 type ear struct {
 	stub    *modelstub.Stub
 	say     func(answer map[string]any)
-	instead []http.HandlerFunc // answer the first calls in its place
+	regrets func(answer map[string]any) // the same for what is no good answer
+	instead []http.HandlerFunc          // answer the first calls in its place
 	mu      sync.Mutex
 	asked   []map[string]any // the requests
 }
@@ -211,9 +213,13 @@ func (e *ear) listen(t testing.TB) string {
 		if err := json.Unmarshal(said.Body.Bytes(), &answer); err != nil {
 			t.Errorf("the stub answered %d: %v", said.Code, err)
 		}
-		if e.say != nil && said.Code == http.StatusOK {
+		switch {
+		case e.say != nil && said.Code == http.StatusOK:
 			e.say(answer)
+		case e.regrets != nil && said.Code != http.StatusOK:
+			e.regrets(answer)
 		}
+		maps.Copy(w.Header(), said.Header())
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(said.Code)
 		if err := json.NewEncoder(w).Encode(answer); err != nil {
