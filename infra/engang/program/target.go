@@ -36,17 +36,22 @@ func (p *program) connect(ctx context.Context) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	found, err := stack.Find(ctx, p.HTTP, name)
-	switch {
-	case errors.Is(err, stack.ErrNotFound):
-		return nil, &failure{exitNotFound, err}
-	case errors.Is(err, stack.ErrNotAllowed):
-		return nil, &failure{exitNotAllowed, err}
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, lookedUp(err)
 	}
 	p.deployed = found
 	c.API, c.Hooks, c.Sign = strings.TrimSuffix(found.APIURL, "/"), strings.TrimSuffix(found.HooksURL, "/"), found.Sign
 	return c, nil
+}
+
+// lookedUp gives an error of a look for a stack its exit code.
+func lookedUp(err error) error {
+	for target, code := range map[error]int{stack.ErrNotFound: exitNotFound, stack.ErrNotAllowed: exitNotAllowed, stack.ErrNoAnswer: exitNoAnswer} {
+		if errors.Is(err, target) {
+			return &failure{code, err}
+		}
+	}
+	return err
 }
 
 func (p *program) onThisMachine(c *client.Client, address string) *client.Client {

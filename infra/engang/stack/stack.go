@@ -27,6 +27,25 @@ var ErrNotFound = errors.New("no such stack")
 // ErrNotAllowed says that there is no AWS identity, or one that may not look.
 var ErrNotAllowed = errors.New("not allowed")
 
+// ErrNoAnswer says that CloudFormation did not answer, or only that it cannot now.
+var ErrNoAnswer = errors.New("no answer")
+
+// A ClockError says that AWS refuses a signature for its time.
+type ClockError struct {
+	Ahead time.Duration // of this machine's clock; negative: behind
+}
+
+// Error says by how much the clock differs.
+func (e *ClockError) Error() string {
+	if e.Ahead < 0 {
+		return fmt.Sprintf("the clock of this machine is %s behind that of AWS, which refuses its signatures: set it", -e.Ahead)
+	}
+	return fmt.Sprintf("the clock of this machine is %s ahead of that of AWS, which refuses its signatures: set it", e.Ahead)
+}
+
+// Unwrap is [ErrNotAllowed].
+func (e *ClockError) Unwrap() error { return ErrNotAllowed }
+
 // A Stack is a deployed engang.
 type Stack struct {
 	Name       string
@@ -36,10 +55,28 @@ type Stack struct {
 	HooksURL   string
 	SecretPath string
 	Config     aws.Config // with the operator's identity
+
+	Home       string            // the region that its own name says
+	Status     string            // of CloudFormation: "CREATE_COMPLETE"
+	Outputs    map[string]string // all of them
+	Parameters map[string]string // that it was deployed with
+	Ahead      time.Duration     // of this machine's clock before that of AWS, to the second
+
+	now func() time.Time
 }
 
-// Find looks a stack up with the identity and region that the AWS command line would use.
+// Find looks a stack up with the identity and region that the AWS command line would use. It returns an error that
+// wraps [ErrNotFound], [ErrNotAllowed] or [ErrNoAnswer], or a [*ClockError].
 func Find(ctx context.Context, client *http.Client, name string) (*Stack, error) {
+	s, err := Describe(ctx, client, name, time.Now)
+	if err == nil && (s.APIURL == "" || s.HooksURL == "") {
+		err = fmt.Errorf("%w: %s in %s has no output ApiUrl: it is not engang's", ErrNotFound, s.Name, s.Region)
+	}
+	return s, err
+}
+
+// Describe does the same for a stack that may lack outputs. Its clock is now's.
+func Describe(ctx context.Context, client *http.Client, name string, now func() time.Time) (*Stack, error) {
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read AWS configuration: %w", err)
@@ -47,22 +84,31 @@ func Find(ctx context.Context, client *http.Client, name string) (*Stack, error)
 	if cfg.Region == "" {
 		return nil, fmt.Errorf("stack %s: %w: no region is set; set AWS_REGION or a profile", name, ErrNotAllowed)
 	}
-	address := "https://cloudformation." + cfg.Region + ".amazonaws.com/"
-	if cfg.BaseEndpoint != nil {
-		address = *cfg.BaseEndpoint
+	s := &Stack{Name: name, Region: cfg.Region, Config: cfg, now: now}
+	return s, s.look(ctx, client, s.Endpoint("cloudformation"))
+}
+
+// Endpoint is where a service of the stack's region is spoken to.
+func (s *Stack) Endpoint(service string) string {
+	if s.Config.BaseEndpoint != nil {
+		return strings.TrimSuffix(*s.Config.BaseEndpoint, "/") + "/"
 	}
-	s := &Stack{Name: name, Region: cfg.Region, Config: cfg}
-	return s, s.look(ctx, client, address)
+	return "https://" + service + "." + s.Region + ".amazonaws.com/"
 }
 
 // described is the answer of DescribeStacks, as far as it is needed. The client of that service would
 // be a dependency of its own for one call.
 type described struct {
 	ID      string `xml:"DescribeStacksResult>Stacks>member>StackId"`
+	Status  string `xml:"DescribeStacksResult>Stacks>member>StackStatus"`
 	Outputs []struct {
 		Key   string `xml:"OutputKey"`
 		Value string `xml:"OutputValue"`
 	} `xml:"DescribeStacksResult>Stacks>member>Outputs>member"`
+	Parameters []struct {
+		Key   string `xml:"ParameterKey"`
+		Value string `xml:"ParameterValue"`
+	} `xml:"DescribeStacksResult>Stacks>member>Parameters>member"`
 }
 
 func (s *Stack) look(ctx context.Context, client *http.Client, address string) error {
@@ -77,46 +123,81 @@ func (s *Stack) look(ctx context.Context, client *http.Client, address string) e
 	}
 	answer, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("look up stack %s: %w", s.Name, err)
+		return fmt.Errorf("look up stack %s: %w", s.Name, unanswered(err))
 	}
 	defer answer.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if err != nil {
-		return fmt.Errorf("look up stack %s: %w", s.Name, err)
+		return fmt.Errorf("look up stack %s: %w", s.Name, unanswered(err))
 	}
-	switch {
-	case answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("look up stack %s: %w: this identity may not describe it", s.Name, ErrNotAllowed)
-	case answer.StatusCode == http.StatusBadRequest && strings.Contains(string(raw), "does not exist"):
-		return fmt.Errorf("%w: %s in %s", ErrNotFound, s.Name, s.Region)
-	case answer.StatusCode != http.StatusOK:
-		return fmt.Errorf("look up stack %s: CloudFormation answers %d", s.Name, answer.StatusCode)
+	if at, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+		s.Ahead = s.now().Sub(at).Truncate(time.Second)
+	}
+	if err := s.refused(answer.StatusCode, string(raw)); err != nil {
+		return err
 	}
 	var d described
 	if err := xml.Unmarshal(raw, &d); err != nil {
 		return fmt.Errorf("look up stack %s: %w", s.Name, err)
 	}
-	for _, o := range d.Outputs {
-		switch o.Key {
-		case "ApiUrl":
-			s.APIURL = o.Value
-		case "HooksUrl":
-			s.HooksURL = o.Value
-		case "SecretPath":
-			s.SecretPath = o.Value
+	s.read(d)
+	return nil
+}
+
+// unanswered leaves out the address, which is long and says nothing more.
+func unanswered(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w in time", ErrNoAnswer)
+	}
+	return fmt.Errorf("%w: %w", ErrNoAnswer, err)
+}
+
+// clockRefusals are what AWS says to a signature whose time it does not take.
+var clockRefusals = []string{"RequestTimeTooSkewed", "Signature expired", "Signature not yet current", "RequestExpired"}
+
+func (s *Stack) refused(status int, text string) error {
+	for _, words := range clockRefusals {
+		if status != http.StatusOK && strings.Contains(text, words) {
+			return fmt.Errorf("look up stack %s: %w", s.Name, &ClockError{s.Ahead})
 		}
 	}
-	if s.APIURL == "" || s.HooksURL == "" {
-		return fmt.Errorf("%w: %s in %s has no output ApiUrl: it is not engang's", ErrNotFound, s.Name, s.Region)
-	}
-	if parts := strings.Split(d.ID, ":"); len(parts) > 4 {
-		s.Account = parts[4]
+	switch {
+	case status == http.StatusForbidden || status == http.StatusUnauthorized:
+		return fmt.Errorf("look up stack %s: %w: this identity may not describe it (cloudformation:DescribeStacks)", s.Name, ErrNotAllowed)
+	case status == http.StatusBadRequest && strings.Contains(text, "does not exist"):
+		return fmt.Errorf("%w: %s in %s; AWS_REGION or a profile says in which region it is looked for", ErrNotFound, s.Name, s.Region)
+	case status >= http.StatusInternalServerError || status == http.StatusTooManyRequests:
+		return fmt.Errorf("look up stack %s: %w: CloudFormation answers %d", s.Name, ErrNoAnswer, status)
+	case status != http.StatusOK:
+		return fmt.Errorf("look up stack %s: CloudFormation answers %d", s.Name, status)
 	}
 	return nil
 }
 
+func (s *Stack) read(d described) {
+	s.Status, s.Outputs, s.Parameters = d.Status, map[string]string{}, map[string]string{}
+	for _, o := range d.Outputs {
+		s.Outputs[o.Key] = o.Value
+	}
+	for _, p := range d.Parameters {
+		s.Parameters[p.Key] = p.Value
+	}
+	s.APIURL, s.HooksURL, s.SecretPath = s.Outputs["ApiUrl"], s.Outputs["HooksUrl"], s.Outputs["SecretPath"]
+	if parts := strings.Split(d.ID, ":"); len(parts) > 4 {
+		s.Home, s.Account = parts[3], parts[4]
+	}
+}
+
 // Sign signs a call of the API.
 func (s *Stack) Sign(r *http.Request, body []byte) error { return s.sign(r, body, "execute-api") }
+
+// SignFor signs a call of another service.
+func (s *Stack) SignFor(service string, r *http.Request, body []byte) error {
+	return s.sign(r, body, service)
+}
 
 func (s *Stack) sign(r *http.Request, body []byte, service string) error {
 	if s.Config.Credentials == nil {
@@ -127,5 +208,5 @@ func (s *Stack) sign(r *http.Request, body []byte, service string) error {
 		return fmt.Errorf("read credentials: %w", err)
 	}
 	sum := sha256.Sum256(body)
-	return v4.NewSigner().SignHTTP(r.Context(), identity, r, hex.EncodeToString(sum[:]), service, s.Region, time.Now())
+	return v4.NewSigner().SignHTTP(r.Context(), identity, r, hex.EncodeToString(sum[:]), service, s.Region, s.now())
 }

@@ -1,23 +1,27 @@
 package stack_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"engang/infra/engang/stack"
 )
 
 const described = `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks><member>
 <StackId>arn:aws:cloudformation:eu-north-1:123456789012:stack/engang/1</StackId>
-<Outputs>
+<StackStatus>UPDATE_COMPLETE</StackStatus><Parameters><member><ParameterKey>ModelConcurrency</ParameterKey><ParameterValue>5</ParameterValue></member></Parameters><Outputs>
 <member><OutputKey>ApiUrl</OutputKey><OutputValue>https://a.example.com/api</OutputValue></member>
 <member><OutputKey>HooksUrl</OutputKey><OutputValue>https://a.example.com/hooks/</OutputValue></member>
 <member><OutputKey>SecretPath</OutputKey><OutputValue>/engang/engang</OutputValue></member>
 </Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+
+var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 
 // account is an AWS account whose CloudFormation answers as told.
 func account(t *testing.T, status int, body string) (asked *http.Request, form *string) {
@@ -25,6 +29,7 @@ func account(t *testing.T, status int, body string) (asked *http.Request, form *
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		*asked, *form = *r, string(raw)
+		w.Header().Set("Date", noon.Format(http.TimeFormat))
 		w.WriteHeader(status)
 		io.WriteString(w, body)
 	}))
@@ -69,7 +74,9 @@ func TestWhatIsNoStackOfOurs(t *testing.T) {
 		{"there is none", 400, `<ErrorResponse><Error><Message>Stack with id engang does not exist</Message></Error></ErrorResponse>`, stack.ErrNotFound},
 		{"it is another's", 200, strings.ReplaceAll(described, "ApiUrl", "Other"), stack.ErrNotFound},
 		{"this identity may not look", 403, "", stack.ErrNotAllowed},
-		{"a fault of theirs", 500, "", nil},
+		{"a fault of theirs", 500, "", stack.ErrNoAnswer},
+		{"too many look", 429, "", stack.ErrNoAnswer},
+		{"what they do not understand", 400, "", nil},
 		{"no XML", 200, "{", nil},
 	} {
 		account(t, c.status, c.body)
@@ -90,5 +97,65 @@ func TestWithoutIdentityOrRegionNothingIsAsked(t *testing.T) {
 	t.Setenv("AWS_DEFAULT_REGION", "")
 	if _, err := stack.Find(t.Context(), http.DefaultClient, "engang"); !errors.Is(err, stack.ErrNotAllowed) || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("no region: %v", err)
+	}
+}
+
+func TestAllThatAStackSaysIsRead(t *testing.T) {
+	account(t, 200, strings.ReplaceAll(described, "ApiUrl", "Other"))
+	s, err := stack.Describe(t.Context(), http.DefaultClient, "engang", func() time.Time { return noon.Add(90 * time.Second) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Home != "eu-north-1" || s.Status != "UPDATE_COMPLETE" || s.Ahead != 90*time.Second || s.APIURL != "" || s.Outputs["Other"] != "https://a.example.com/api" || s.Parameters["ModelConcurrency"] != "5" {
+		t.Errorf("described %+v", s)
+	}
+	if at := s.Endpoint("lambda"); at != *s.Config.BaseEndpoint+"/" {
+		t.Errorf("lambda is at %s", at)
+	}
+	s.Config.BaseEndpoint = nil
+	if at := s.Endpoint("lambda"); at != "https://lambda.eu-north-1.amazonaws.com/" {
+		t.Errorf("lambda is at %s", at)
+	}
+	call, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Endpoint("lambda"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SignFor("lambda", call, nil); err != nil || !strings.Contains(call.Header.Get("Authorization"), "/eu-north-1/lambda/aws4_request") || call.Header.Get("X-Amz-Date") != "20261129T120130Z" {
+		t.Errorf("signed %v, %v", call.Header, err)
+	}
+}
+
+// A clock that is wrong by minutes is told as such: AWS says only that it does not take the signature.
+func TestAClockThatAWSRefusesIsToldByHowMuch(t *testing.T) {
+	for ahead, says := range map[time.Duration]string{6 * time.Minute: "6m0s ahead", -20 * time.Minute: "20m0s behind"} {
+		for _, words := range []string{"Signature expired: 20261129T114000Z is now earlier", "Signature not yet current", "RequestTimeTooSkewed"} {
+			account(t, 403, "<ErrorResponse><Error><Message>"+words+"</Message></Error></ErrorResponse>")
+			_, err := stack.Describe(t.Context(), http.DefaultClient, "engang", func() time.Time { return noon.Add(ahead) })
+			fault, ok := errors.AsType[*stack.ClockError](err)
+			if !ok || fault.Ahead != ahead || !errors.Is(err, stack.ErrNotAllowed) || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", words, err)
+			}
+		}
+	}
+}
+
+func TestAServiceThatDoesNotAnswer(t *testing.T) {
+	account(t, 200, described)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	t.Setenv("AWS_ENDPOINT_URL", gone.URL)
+	if _, err := stack.Find(t.Context(), http.DefaultClient, "engang"); !errors.Is(err, stack.ErrNoAnswer) {
+		t.Errorf("gone: %v", err)
+	}
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then is the end of the connection seen
+		<-r.Context().Done()
+	}))
+	defer slow.Close()
+	t.Setenv("AWS_ENDPOINT_URL", slow.URL)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := stack.Find(ctx, http.DefaultClient, "engang"); !errors.Is(err, stack.ErrNoAnswer) || !strings.Contains(err.Error(), "in time") {
+		t.Errorf("slow: %v", err)
 	}
 }
