@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"engang/shared/control"
 	"engang/shared/webhook"
 )
 
@@ -34,6 +35,13 @@ func TestCaseDED02ManualRedeliveryIsInvisible(t *testing.T) {
 		s.holdsOf("issue:3000000001", 1, 1, 1, 1)
 		if e := s.event(id); first.Deliveries != 1 || e.Deliveries != 2 || e.LastSeenAt == nil || !e.LastSeenAt.After(first.ReceivedAt) {
 			t.Errorf("an operator does not see the redelivery: %+v", e)
+		}
+		var would, did control.Replayed
+		s.done(&would, "replay", "--since", "1h", "--endpoint", "importer", "--dry-run")
+		s.done(&did, "replay", "--since", "1h", "--endpoint", "importer", "--reason", "asked for by hand")
+		s.rest()
+		if would.Finished != 1 || would.WouldRun != 0 || did.Finished != 1 || did.Sent != 0 || s.calls() != 1 {
+			t.Errorf("a replay would do %+v, and did %+v; %d calls", would, did, s.calls())
 		}
 	})
 	r := webhook.Request{Method: http.MethodPost, Header: http.Header{"X-Github-Event": {"issues"}}, Body: []byte(issue(1, "x"))}
