@@ -323,6 +323,9 @@ func readOperation(it item) (operation.Operation, error) {
 	if d := r.dismissed(); d != nil {
 		op.Dismissed = &operation.Decision{By: d.By, At: d.At, Note: d.Note}
 	}
+	if op.State != operation.Failed { // of a failure before: a redrive leaves it
+		op.Category = ""
+	}
 	if op.State == operation.Failed && op.Decision == nil && givenUp(op) { // W9, which writes no category
 		op.Category = operation.CategoryTransient
 	}

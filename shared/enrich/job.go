@@ -140,18 +140,31 @@ func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error)
 	case found && result.Operation == j.key: // our operation's item had been cleaned up
 		return j.complete(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the output was kept in the result"}, result.Output)
 	case len(lease.Before.Output) > 0: // a draft that was set aside, or cancelled and redriven: it is paid for
-		return j.hold(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the draft was kept"}, lease.Before.Output, "policy draft")
-	case lease.Until.Sub(j.Now()) < j.Limits.Call+j.Limits.Finish || !j.room(ctx):
-		// Giving up by the own clock is allowed; the lease runs out by itself.
-		return ending{}, &Later{After: max(lease.Until.Add(j.Limits.Skew).Sub(j.Now()), 0), Why: "no room for a call in what is left of the lease"}
+		return j.hold(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the draft was kept"}, lease.Before.Output, j.flaws(lease.Before.Output, j.spent(lease, 0)))
+	}
+	if err := j.inTime(ctx, lease); err != nil {
+		return ending{}, err
 	}
 	if stopped, e, err := j.limited(ctx, lease); stopped {
 		return e, err
+	}
+	if err := j.inTime(ctx, lease); err != nil { // keeping to the limits may have taken long
+		j.accounted(ctx, operation.Attempt{})
+		return ending{}, err
 	}
 	answer := j.call(ctx, lease)
 	e, err := j.answered(ctx, lease, answer)
 	j.accounted(ctx, answer.Attempt)
 	return e, err
+}
+
+// inTime tells whether a call and its finish fit into what is left of the lease and of the function's time. Giving
+// up by the own clock is allowed; the lease runs out by itself.
+func (j *job) inTime(ctx context.Context, lease operation.Lease) error {
+	if lease.Until.Sub(j.Now()) >= j.Limits.Call+j.Limits.Finish && j.room(ctx) {
+		return nil
+	}
+	return &Later{After: max(lease.Until.Add(j.Limits.Skew).Sub(j.Now()), 0), Why: "no room for a call in what is left of the lease"}
 }
 
 // attempts is how many claims the operation may have: the recipe's own limit, else the function's.
@@ -228,18 +241,26 @@ func (j *job) checked(ctx context.Context, lease operation.Lease, a operation.At
 		a.Outcome, a.Category, a.Reason = operation.Unusable, operation.CategoryUnusableOutput, found.Unusable
 		return j.fail(ctx, lease, a, found.Unusable, operation.CategoryUnusableOutput)
 	case len(found.Flags) > 0:
-		a.Outcome = operation.Flagged
-		a.Reason = joined(found.Flags)
-		return j.hold(ctx, lease, a, output, a.Reason)
+		a.Outcome, a.Reason = operation.Flagged, joined(found.Flags)
 	}
-	flags := j.compiled.Flags(output, j.spent(lease, 0)+a.CostUSD)
-	switch {
-	case j.recipe.Policy == recipe.PolicyAuto, j.recipe.Policy == recipe.PolicyReviewOnFlag && len(flags) == 0:
-		return j.complete(ctx, lease, a, output)
-	case j.recipe.Policy == recipe.PolicyReviewOnFlag:
-		return j.hold(ctx, lease, a, output, joined(flags))
+	spent := j.spent(lease, 0) + a.CostUSD
+	flagged := len(found.Flags) > 0 || j.recipe.Policy == recipe.PolicyReviewOnFlag && len(j.compiled.Flags(output, spent)) > 0
+	if flagged || j.recipe.Policy != recipe.PolicyAuto && j.recipe.Policy != recipe.PolicyReviewOnFlag {
+		return j.hold(ctx, lease, a, output, j.flaws(output, spent))
 	}
-	return j.hold(ctx, lease, a, output, joined(append([]string{"policy draft"}, flags...)))
+	return j.complete(ctx, lease, a, output)
+}
+
+// flaws says why an output is a draft: the checks that it did not pass, else the policy and the flags that it raises.
+func (j *job) flaws(output []byte, spent operation.Money) string {
+	if failed := j.compiled.Check(output, j.input).Flags; len(failed) > 0 {
+		return joined(failed)
+	}
+	raised := j.compiled.Flags(output, spent)
+	if j.recipe.Policy == recipe.PolicyReviewOnFlag && len(raised) > 0 {
+		return joined(raised)
+	}
+	return joined(append([]string{"policy draft"}, raised...))
 }
 
 // backoff is a random wait below a bound that doubles with each claim, and at least what the provider asks for.

@@ -37,6 +37,12 @@ func (j *job) limited(ctx context.Context, lease operation.Lease) (stopped bool,
 		e, err = j.fail(ctx, lease, a, a.Reason, a.Category)
 		return true, e, err
 	}
+	if l.USDPerDay > 0 && worst > l.USDPerDay { // no day would ever have room for it
+		a := operation.Attempt{Outcome: operation.Stopped, Category: operation.CategorySpendLimit,
+			Reason: fmt.Sprintf("the next call may cost up to $%s, more than the $%s for a whole day", worst, l.USDPerDay)}
+		e, err = j.fail(ctx, lease, a, a.Reason, a.Category)
+		return true, e, err
+	}
 	now := j.Now()
 	if l.PerMinute > 0 {
 		m := spend.Minute{Scope: j.key.Scope, Recipe: j.recipe.Name, Minute: spend.MinuteOf(now), Attempt: lease.Attempt, Limit: l.PerMinute, Expires: now.Add(time.Hour)}

@@ -2,6 +2,7 @@ package enrich
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"engang/shared/inbox"
@@ -27,6 +28,13 @@ func (j *job) newer(ctx context.Context) (inbox.EventID, error) {
 	}
 	if !found || !head.Rank.Newer(j.ev.Rank) {
 		return "", nil
+	}
+	newer, err := j.Store.Event(ctx, head.Event)
+	switch {
+	case errors.Is(err, inbox.ErrNotFound), err == nil && newer.Outcome == inbox.Cancelled: // a person stopped it, or it is gone: it does nobody's work
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read newer event %s: %w", head.Event, err)
 	}
 	return head.Event, nil
 }

@@ -54,7 +54,9 @@ func (w *Worker) reopen(ctx context.Context, n inbox.Notice) (inbox.EventID, err
 	if err != nil {
 		return "", err
 	}
-	if op.State != operation.Failed || op.Token != n.Token { // redriven since, by this notice or by somebody; a later failure has a notice of its own
+	redriven := op.State != operation.Failed || op.Token != n.Token // by this notice or by somebody; a later failure has a notice of its own
+	decided := op.Category == operation.CategoryCancelled || op.Dismissed != nil
+	if redriven || decided { // what a person has decided since, a letter does not undo
 		return op.Event, nil
 	}
 	err = w.Store.Redrive(ctx, operation.Redrive{Key: key, Seen: operation.Failed, Token: n.Token, Event: op.Event, WriteID: w.NewID(), Now: now, Due: due})
