@@ -80,7 +80,7 @@ func TestCaseMOD03TruncationRetriedFiveTimes(t *testing.T) {
 
 func TestCaseMOD05IncompleteWithoutAReason(t *testing.T) {
 	details := []any{map[string]any{}, nil, map[string]any{"reason": nil}, map[string]any{"reason": "lunch"}}
-	t.Parallel()
+	sideBySide(t)
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		o := caseOptions()
 		next := 0
@@ -105,11 +105,11 @@ func TestCaseMOD05IncompleteWithoutAReason(t *testing.T) {
 }
 
 func TestCaseMOD06QuotaTakenForARateLimit(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	t.Run("quota", func(t *testing.T) {
 		onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 			log, o := &logbook{to: t.Output()}, caseOptions()
-			o.Log, o.Speed = log, 60
+			o.Log = log
 			s := begin(o)
 			if err := s.Stub().Fail("quota", -1); err != nil {
 				t.Fatal(err)
@@ -130,6 +130,7 @@ func TestCaseMOD06QuotaTakenForARateLimit(t *testing.T) {
 			}
 			s.Stub().Heal()
 			before := s.calls()
+			s.hurry()
 			s.rest()
 			for i := range orders {
 				if op := s.object(paying(1 + i).object()).Operations[0]; op.State != "completed" || op.Claims != 1 {
@@ -196,14 +197,12 @@ func eachSpoilt(t *testing.T, o local.Options, say func(answer map[string]any), 
 }
 
 func TestCaseMOD07FailedForQuotaAndSubmittedAgain(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	say := func(answer map[string]any) {
 		answer["status"], answer["output"] = "failed", []any{}
 		answer["error"] = map[string]any{"code": "insufficient_quota", "message": "You exceeded your current quota"}
 	}
-	o := caseOptions()
-	o.Speed = 60
-	eachSpoilt(t, o, say, func(t *testing.T, s *system, e *ear) {
+	eachSpoilt(t, caseOptions(), say, func(t *testing.T, s *system, e *ear) {
 		first := s.accept(s.order("order.updated", paying(1).body()))
 		for len(e.heard()) == 0 {
 			s.step()
@@ -213,6 +212,7 @@ func TestCaseMOD07FailedForQuotaAndSubmittedAgain(t *testing.T) {
 		if len(e.heard()) != 1 || s.breaker()["st"] != "open" || s.event(first).State != "received" {
 			t.Errorf("%d calls, breaker %v, event %+v", len(e.heard()), s.breaker(), s.event(first))
 		}
+		s.hurry()
 		s.rest()
 		op := s.object("order:1").Operations[0]
 		if got, claims := attemptsOf(&op); claims != 1 || !slices.Equal(got, []string{"paused provider paused 200", "usable  200"}) || len(e.heard()) != 3 {
@@ -222,7 +222,7 @@ func TestCaseMOD07FailedForQuotaAndSubmittedAgain(t *testing.T) {
 }
 
 func TestCaseMOD09InProgressOutsideBackgroundMode(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	say := func(answer map[string]any) {
 		answer["status"], answer["output"], answer["usage"] = "in_progress", []any{}, nil
 	}
@@ -257,7 +257,7 @@ func messages(answer map[string]any, all ...[3]string) {
 }
 
 func TestCaseMOD10SameOutputMessageTwice(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	const x, other = `{"note":"The order is paid and waits to be sent."}`, `{"note":"The order is not paid."}`
 	for name, c := range map[string]struct {
 		messages [][3]string
@@ -292,7 +292,7 @@ func daily(t testing.TB, usd string) string {
 }
 
 func TestCaseMOD11NullInsideUsageDetails(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	for _, c := range []struct {
 		name  string
 		say   func(usage map[string]any) any
@@ -331,10 +331,8 @@ func TestCaseMOD11NullInsideUsageDetails(t *testing.T) {
 }
 
 func TestCaseMOD12StrictModeRejectsASchema(t *testing.T) {
-	t.Parallel()
-	o := caseOptions()
-	o.Speed = 60
-	each(t, o, func(t *testing.T, s *system) {
+	sideBySide(t)
+	each(t, caseOptions(), func(t *testing.T, s *system) {
 		set := s.Config()
 		set.Recipes = slices.Clone(set.Recipes)
 		for i, r := range set.Recipes {
@@ -357,6 +355,7 @@ func TestCaseMOD12StrictModeRejectsASchema(t *testing.T) {
 		if _, claims := attemptsOf(&op); s.breaker()["st"] != "open" || claims != 0 || s.event(id).State != "received" || s.queued() != 0 {
 			t.Errorf("breaker %v, %d claims, event %+v", s.breaker(), claims, s.event(id))
 		}
+		s.hurry()
 		s.rest()
 		if letters := s.deadLetters(); len(letters) != 0 || s.event(id).Outcome != "completed" {
 			t.Errorf("%d dead letters, event %+v", len(letters), s.event(id))
@@ -365,7 +364,7 @@ func TestCaseMOD12StrictModeRejectsASchema(t *testing.T) {
 }
 
 func TestCaseMOD14ReasoningUsedTheWholeBudget(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	eachSpoilt(t, local.Options{Speed: calm}, func(map[string]any) {}, func(t *testing.T, s *system, e *ear) {
 		if err := e.stub.Fail("empty", 1); err != nil {
 			t.Fatal(err)
