@@ -117,6 +117,12 @@ func (m *memory) working(e inbox.Event, digest string, state operation.State) op
 func (m *memory) Pauses(context.Context) (pause.Pauses, error) { return slices.Clone(m.pauses), nil }
 
 func (m *memory) PutPause(ctx context.Context, p pause.Pause) error {
+	m.judge()
+	for _, stored := range m.pauses {
+		if stored.Target == p.Target && !p.Until.IsZero() && (stored.Until.IsZero() || stored.Until.After(p.Until)) {
+			return &pause.LongerError{Stored: stored}
+		}
+	}
 	err := m.RemovePause(ctx, p.Target)
 	m.pauses = append(m.pauses, p)
 	return err

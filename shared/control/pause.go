@@ -49,6 +49,15 @@ type Hold struct {
 	By          string     `json:"by,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
 	Held        Held       `json:"held"`
+	Replaced    *Replaced  `json:"replaced,omitempty"` // by a pause that was just stored
+}
+
+// A Replaced is the pause in whose place another one was stored. It ended no later.
+type Replaced struct {
+	By     string     `json:"by"`
+	At     *time.Time `json:"at"`
+	Until  *time.Time `json:"until"` // null: it had no end
+	Reason string     `json:"reason"`
 }
 
 // Held counts what is held, as far as one look goes.
@@ -85,11 +94,12 @@ func (c *Control) Pauses(ctx context.Context, scope object.Scope) (List[Hold], e
 	return List[Hold]{Items: found}, err
 }
 
-// Pause holds work on behalf of a person, and records it: workers notice within seconds. A pause that stands for
-// the same target is replaced. Nothing is lost: deliveries are taken and answered as ever, and no attempt is counted.
+// Pause holds work on behalf of a person, and records it: workers notice within seconds. Nothing is lost: deliveries
+// are taken and answered as ever, and no attempt is counted. A pause of the same target that ends no later is
+// replaced, and named as it was looked at right before; one that ends later is never cut short.
 //
-// It returns [ErrReason], [config.ErrUnknown] for what is not live, and a *[problem.QueryError] for what is no
-// target and for an end that is over.
+// It returns [ErrReason], [config.ErrUnknown] for what is not live, a *[problem.QueryError] for what is no
+// target and for an end that is over, and a *[pause.LongerError] where a pause that ends later is in force.
 func (c *Control) Pause(ctx context.Context, p Pausing) (Hold, error) {
 	now := c.d.Now()
 	if err := errors.Join(answerable(p.By, p.Reason), shaped(p.Target)); err != nil {
@@ -106,17 +116,34 @@ func (c *Control) Pause(ctx context.Context, p Pausing) (Hold, error) {
 		return Hold{}, fmt.Errorf("pause %s of %s: %w", p.Target, p.Target.Scope, config.ErrUnknown)
 	}
 	stored := pause.Pause{Target: p.Target, Until: p.Until, By: p.By, Reason: p.Reason, At: now.UTC()}
-	if err := c.d.Store.PutPause(ctx, stored); err != nil {
+	before, err := c.d.Store.Pauses(ctx) // to name what is replaced: the write itself decides whether it may be
+	if err != nil {
 		return Hold{}, err
 	}
-	if err := c.record(ctx, p.Target.Scope, "pause", Look{ID: p.Target.String(), By: p.By, Reason: p.Reason}); err != nil {
+	act := "pause"
+	err = c.d.Store.PutPause(ctx, stored)
+	if refused := errors.Is(err, pause.ErrLonger); err != nil && !refused {
+		return Hold{}, err
+	} else if refused {
+		act += ", refused"
+	}
+	if err := errors.Join(err, c.record(ctx, p.Target.Scope, act, Look{ID: p.Target.String(), By: p.By, Reason: p.Reason})); err != nil {
 		return Hold{}, err
 	}
 	open, err := c.census(ctx, p.Target.Scope)
 	if err != nil {
 		return Hold{}, err
 	}
-	return pauseOf(stored, open), nil
+	doc := pauseOf(stored, open)
+	if was, ok := before.Of(now, p.Target); ok && !sameHold(was, stored) {
+		doc.Replaced = &Replaced{By: was.By, At: at(was.At), Until: at(was.Until), Reason: was.Reason}
+	}
+	return doc, nil
+}
+
+// sameHold tells whether two pauses say the same: then one is the repeat of the other.
+func sameHold(a, b pause.Pause) bool {
+	return a.By == b.By && a.Reason == b.Reason && a.Until.Equal(b.Until)
 }
 
 // Resume ends a pause, and for a model closes its breaker too, whoever opened it; and records it. What was not

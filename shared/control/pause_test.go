@@ -81,6 +81,67 @@ func TestAPauseSaysWhatItHolds(t *testing.T) {
 	}
 }
 
+// What one person holds, another one neither cuts short nor takes over unseen.
+func TestAPauseOfSomebodyElseIsNotCutShort(t *testing.T) {
+	forever, hour, later := time.Time{}, noon.Add(time.Hour), noon.Add(2*time.Hour)
+	for _, c := range []struct {
+		name     string
+		stands   time.Time // until when ann's pause holds
+		asked    time.Time
+		refused  bool
+		replaced bool
+	}{
+		{name: "sooner than without an end", stands: forever, asked: noon.Add(8 * time.Second), refused: true},
+		{name: "sooner", stands: later, asked: hour, refused: true},
+		{name: "at the same time", stands: hour, asked: hour, replaced: true},
+		{name: "later", stands: hour, asked: later, replaced: true},
+		{name: "without an end", stands: later, asked: forever, replaced: true},
+		{name: "after one that is over", stands: noon, asked: hour},
+	} {
+		m := newMemory()
+		desk := m.pausing(t)
+		before := pause.Pause{Target: target(pause.Everything, ""), Until: c.stands, By: "ann", Reason: "hold", At: noon.Add(-time.Minute)}
+		m.pauses = pause.Pauses{before, {Target: target(pause.Endpoint, "woo-shop"), By: "cid", At: noon}}
+		got, err := desk.Pause(t.Context(), control.Pausing{Target: before.Target, Until: c.asked, By: "bob", Reason: "why"})
+		act := "pause"
+		if c.refused {
+			act = "pause, refused"
+			longer, ok := errors.AsType[*pause.LongerError](err)
+			if !ok || longer.Stored != before || m.pauses[0] != before || len(m.pauses) != 2 {
+				t.Errorf("%s: %v, %+v", c.name, err, m.pauses)
+			}
+		} else if last := m.pauses[len(m.pauses)-1]; err != nil || last.By != "bob" || !last.Until.Equal(c.asked) {
+			t.Errorf("%s: %v, %+v", c.name, err, m.pauses)
+		}
+		if e := m.trail; len(e) != 1 || e[0].Act != act || e[0].By != "bob" || e[0].Target != "everything" {
+			t.Errorf("%s: trail %+v", c.name, e)
+		}
+		var want *control.Replaced
+		if c.replaced {
+			since := noon.Add(-time.Minute)
+			want = &control.Replaced{By: "ann", At: &since, Reason: "hold"}
+			if !c.stands.IsZero() {
+				want.Until = &c.stands
+			}
+		}
+		if diff := cmp.Diff(want, got.Replaced); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// Whoever gets no answer and asks again is told of no pause but the one that was there before.
+func TestAPauseThatIsAskedForTwiceReplacesNothing(t *testing.T) {
+	m := newMemory()
+	desk := m.pausing(t)
+	for range 2 {
+		got, err := desk.Pause(t.Context(), control.Pausing{Target: target(pause.Everything, ""), Until: noon.Add(time.Hour), By: "ann", Reason: "why"})
+		if err != nil || got.Replaced != nil || len(m.pauses) != 1 {
+			t.Errorf("%v, %+v", err, got)
+		}
+	}
+}
+
 func TestWhatIsNoTargetIsNotPaused(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -32,7 +32,7 @@ func Statements() map[string]Statement {
 		"claim": claim, "complete": complete, "retry": retry, "fail": fail, "supersede": supersede, "exhaust": exhaust, "raise": raise, "redrive": redrive,
 		"putLosing": putLosing, "hold": hold, "renew": renew, "giveBack": giveBack,
 		"approve": approve, "reject": reject, "setAside": setAside, "dismiss": dismiss, "cancel": cancel, "dismissEvent": dismissEvent, "dismissWith": dismissWith, "dismissConflict": dismissConflict,
-		"openBreaker": openBreaker, "probeBreaker": probeBreaker, "closeBreaker": closeBreaker, "resumeBreaker": resumeBreaker, "putPause": putPause, "removePause": removePause,
+		"openBreaker": openBreaker, "probeBreaker": probeBreaker, "closeBreaker": closeBreaker, "resumeBreaker": resumeBreaker, "putPause": putPause, "putPauseUntil": putPauseUntil, "removePause": removePause,
 		"reserve": reserve, "correct": correct, "takeMinute": takeMinute, "putHead": putHead,
 		"erase": erase, "eraseSettled": eraseSettled, "eraseConflict": eraseConflict, "removeSeen": removeSeen, "removeAny": removeAny,
 		"firstCatchUp": firstCatchUp, "moveCatchUp": moveCatchUp, "noteDelivery": noteDelivery,

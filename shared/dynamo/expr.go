@@ -211,8 +211,11 @@ var (
 	// W21: the newest stored event of an object with a quiet period. Refused: a newer one is there.
 	putHead = write("W21 head", "", newer)
 
-	// What a person pauses; the last one stands.
+	// What a person pauses without an end; the last one stands.
 	putPause = write("write pause", "", "")
+
+	// What a person pauses for a time. Refused: a pause that ends later, or never, is in force.
+	putPauseUntil = write("write pause", "", "attribute_not_exists(#pk) OR #til <= :until")
 
 	// A person resumes it; never refused.
 	removePause = write("write pause", "", "")

@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -62,7 +63,7 @@ func holdContracts() []contract {
 			probed(t, table)
 			must(t, table.CloseBreaker(t.Context(), closing(101)))
 		}),
-		probeContract(), closeContract(), resumeContract(), headContract(), pauseContract(), removePauseContract(),
+		probeContract(), closeContract(), resumeContract(), headContract(), pauseContract(), longerPauseContract("until later", later(7200)), longerPauseContract("without an end", time.Time{}), removePauseContract(),
 	}
 }
 
@@ -198,6 +199,39 @@ func pauseContract() contract {
 	}
 }
 
+// untilThen is a person's pause of the shop's endpoint that ends then.
+func untilThen(by string, end time.Time) pause.Pause {
+	p := pausing(pause.Endpoint, "woo-shop")
+	p.By, p.Until = by, end
+	return p
+}
+
+// One that ends no sooner takes the place of the one in force; the others are told who paused, and until when.
+func longerPauseContract(name string, end time.Time) contract {
+	return contract{
+		name: "pause, " + name, call: "write pause",
+		before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+			must(t, table.PutPause(t.Context(), untilThen("ann", later(3600))))
+		},
+		write: func(ctx context.Context, table *dynamo.Table, who int) error {
+			if who == 0 {
+				return table.PutPause(ctx, untilThen("bob", end))
+			}
+			return table.PutPause(ctx, untilThen("cid", later(100+who)))
+		},
+		effect: func(t *testing.T, table *dynamo.Table, _ int) { pausesAre(t, table, untilThen("bob", end)) },
+		other: func(err error) bool {
+			longer, ok := errors.AsType[*pause.LongerError](err)
+			return ok && longer.Stored.Reason == "prices are being changed" && slices.Contains([]pause.Pause{untilThen("ann", later(3600)), untilThen("bob", end)}, longer.Stored)
+		},
+		refused: map[string]func(context.Context, *dynamo.Table) error{
+			"one that ends a millisecond sooner": func(ctx context.Context, table *dynamo.Table) error {
+				return table.PutPause(ctx, untilThen("ann", later(3600).Add(-time.Millisecond)))
+			},
+		},
+	}
+}
+
 func removePauseContract() contract {
 	return contract{
 		name: "end of a pause", call: "write pause", all: true, other: done,
@@ -253,7 +287,24 @@ func TestTheNewestEventIsTheHead(t *testing.T) {
 	})
 }
 
-// The last word of a person stands, all pauses are found in any number of pages, and one without an end has none.
+// However pauses meet, the one that ends last is in force; one that is over is in nobody's way.
+func TestThePauseThatEndsLastStands(t *testing.T) {
+	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+		table := db.Open(nil)
+		must(t, table.PutPause(t.Context(), untilThen("old", later(1))))
+		for i, err := range dynamotest.AtOnce(func(i int) error { return table.PutPause(t.Context(), untilThen("ann", later(100+i))) }) {
+			if err != nil && !errors.Is(err, pause.ErrLonger) || err != nil && i == dynamotest.Many-1 {
+				t.Errorf("writer %d met %v", i, err)
+			}
+		}
+		pausesAre(t, table, untilThen("ann", later(100+dynamotest.Many-1)))
+		must(t, table.RemovePause(t.Context(), untilThen("", noon).Target))
+		must(t, table.PutPause(t.Context(), untilThen("bob", later(8)))) // after a resumption every end is one's own
+		pausesAre(t, table, untilThen("bob", later(8)))
+	})
+}
+
+// A pause without an end replaces one that has an end, all pauses are found in any number of pages, and one without an end has none.
 func TestPausesAreReadWhole(t *testing.T) {
 	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
 		table := db.Open(nil)

@@ -64,6 +64,8 @@ func (k key) reading() string {
 		return "read result"
 	case strings.HasPrefix(k.sk, headPrefix):
 		return "read head"
+	case k.pk == pauseHash:
+		return "read pauses"
 	case k.sk == breakerSort:
 		return "read breaker"
 	case strings.HasPrefix(k.pk, spendPrefix):

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"engang/shared/pause"
@@ -23,25 +24,40 @@ func (t *Table) Pauses(ctx context.Context) (pause.Pauses, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read pauses: %w", err)
 		}
-		p := pause.Pause{Target: target, Until: r.millis("til"), By: r.text("by"), Reason: r.text("why"), At: r.millis("at")}
-		if r.err != nil {
-			return nil, fmt.Errorf("read pause of %s: %w", target, r.err)
+		p, err := readPause(target, it)
+		if err != nil {
+			return nil, fmt.Errorf("read pause of %s: %w", target, err)
 		}
 		all = append(all, p)
 	}
 	return all, nil
 }
 
-// PutPause holds what is named from now on. It replaces a pause of the same target; of several at once the
-// last one stands.
+func readPause(target pause.Target, it item) (pause.Pause, error) {
+	r := &reader{it: it}
+	return pause.Pause{Target: target, Until: r.millis("til"), By: r.text("by"), Reason: r.text("why"), At: r.millis("at")}, r.err
+}
+
+// PutPause holds what is named from now on. It replaces a pause of the same target that ends no later; of several
+// at once the one stands that ends last. Where one that ends later is in force, it is refused with a
+// *[pause.LongerError] and changes nothing. The same write may be repeated: an equal end replaces an equal end.
 func (t *Table) PutPause(ctx context.Context, p pause.Pause) error {
 	it := item{"at": millis(p.At)}
 	it.set(map[string]string{"by": p.By, "why": p.Reason})
+	s, given := putPause, item(nil)
 	if !p.Until.IsZero() {
 		it["til"] = millis(p.Until)
 		it.setExpiry(p.Until.AddDate(0, 0, overDays))
+		s, given = putPauseUntil, item{":until": it["til"]}
 	}
-	if err := t.put(ctx, putPause, pauseKey(p.Target), it, nil); err != nil {
+	err := t.put(ctx, s, pauseKey(p.Target), it, given)
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		var stored pause.Pause
+		if stored, err = readPause(p.Target, refused.stored); err == nil {
+			err = &pause.LongerError{Stored: stored}
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("pause %s: %w", p.Target, err)
 	}
 	return nil

@@ -21,6 +21,18 @@ import (
 // not the caller's any more.
 var ErrStale = errors.New("the breaker changed meanwhile")
 
+// ErrLonger says that a pause was refused: one of the same target that ends later is in force.
+var ErrLonger = errors.New("a pause that ends later is in force")
+
+// A LongerError says which pause is in force where a shorter one was refused.
+type LongerError struct{ Stored Pause }
+
+// Error names the target.
+func (e *LongerError) Error() string { return fmt.Sprintf("%v: %s", ErrLonger, e.Stored.Target) }
+
+// Is makes errors.Is(err, ErrLonger) true.
+func (e *LongerError) Is(target error) bool { return target == ErrLonger }
+
 // A State is where a breaker stands. The texts are stored.
 type State string
 

@@ -43,6 +43,7 @@ type Standing struct {
 	By            string     `json:"by,omitempty"`     // who decided
 	At            *time.Time `json:"at,omitempty"`     // when
 	Note          string     `json:"note,omitempty"`   // why
+	Until         *time.Time `json:"until,omitempty"`  // of a pause that has an end
 }
 
 // JSON is the document.

@@ -16,6 +16,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 	"engang/shared/problem"
 	"engang/shared/secrets"
 	"engang/shared/webhook"
@@ -59,6 +60,8 @@ var known = []struct {
 	{&operation.RefusedError{}, 409, "Refused by its state"},
 	{inbox.ErrStale, 409, "Refused by its state"},
 	{&inbox.RefusedError{Stored: inbox.Event{State: inbox.Received, Body: inbox.Body{Packed: []byte("CANARY")}}}, 409, "Refused by its state"},
+	{pause.ErrLonger, 409, "Paused for longer"},
+	{&pause.LongerError{}, 409, "Paused for longer"},
 	{config.ErrChanged, 409, "Refused by its state"},
 	{config.ErrMoved, 409, "Refused by its state"},
 	{config.ErrRefused, 422, "Configuration refused"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engang/shared/operation"
+	"engang/shared/pause"
 )
 
 // The problems of a decision that took no effect.
@@ -27,11 +28,32 @@ var (
 		Type: "urn:engang:problem:set-aside", Title: "Set aside", Status: http.StatusConflict,
 		Detail: "A newer version of the object has its result already, so the draft was set aside and nothing of it became a result. There is nothing left to decide.",
 	}
+	longerPause = Problem{
+		Type: "urn:engang:problem:longer-pause", Title: "Paused for longer", Status: http.StatusConflict,
+		Detail: "A pause that ends later was in force when this one was asked for, and nothing was done. Look at what is paused; `resume` ends it.",
+	}
 	notWaiting = Problem{
 		Type: "urn:engang:problem:not-waiting", Title: "Does not wait for this", Status: http.StatusConflict,
 		Detail: "It does not wait for this decision, and nothing was done. Drafts are approved or rejected; what failed, is parked or in conflict is dismissed.",
 	}
 )
+
+// pausedBy says who paused it, when, why and until when.
+func pausedBy(p *Problem, err error) {
+	e, ok := errors.AsType[*pause.LongerError](err)
+	if !ok || e.Stored.By == "" { // resumed before it could be looked at
+		return
+	}
+	was := e.Stored
+	since, until := was.At.UTC(), "until it is resumed"
+	p.Stands = &Standing{ID: was.Target.String(), State: "paused", By: was.By, At: &since, Note: was.Reason}
+	if !was.Until.IsZero() {
+		end := was.Until.UTC()
+		p.Stands.Until, until = &end, "until "+end.Format(time.RFC3339)
+	}
+	p.Detail = fmt.Sprintf("%s is paused by %s since %s, %s: %s. A pause that ends sooner would cut that one short, and nothing was done. If that is what is meant, `resume` ends it first.",
+		was.Target, was.By, since.Format(time.RFC3339), until, was.Reason)
+}
 
 // stands says what stands where the act was refused.
 func stands(p *Problem, err error) {

@@ -13,6 +13,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 	"engang/shared/secrets"
 	"engang/shared/webhook"
 )
@@ -119,6 +120,7 @@ var table = []row{
 	{target: operation.ErrNotWaiting, problem: notWaiting, fill: stands},
 	{target: operation.ErrRefused, problem: refused, fill: standing},
 	{target: inbox.ErrStale, problem: refused, fill: eventStanding},
+	{target: pause.ErrLonger, problem: longerPause, fill: pausedBy},
 	{target: config.ErrChanged, problem: refused},
 }
 

@@ -14,6 +14,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/pause"
 	"engang/shared/problem"
 )
 
@@ -109,6 +110,7 @@ func TestActsOnWorkAreRefusedAsProblemDocuments(t *testing.T) {
 		{"no such operation", "POST", "/api/cancel", "", "{}", operation.ErrNotFound, 404, "not-found"},
 		{"no kind", "POST", "/api/pause", "", `{"reason":"why"}`, nil, 400, "everything, endpoint, recipe or model"},
 		{"a kind that is none", "POST", "/api/resume", "", `{"kind":"hook","reason":"why"}`, nil, 400, "everything, endpoint, recipe or model"},
+		{"sooner than somebody else's", "POST", "/api/pause", "", `{"kind":"everything","reason":"why"}`, &pause.LongerError{Stored: pause.Pause{Target: pause.Target{Kind: pause.Everything}, By: "bob", Reason: "night shift"}}, 409, "`resume` ends it first"},
 		{"no time", "POST", "/api/pause", "", `{"kind":"everything","until":"2h","reason":"why"}`, nil, 400, "RFC 3339"},
 		{"a resumption later on", "POST", "/api/resume", "", `{"kind":"everything","until":"2026-11-30T01:00:00Z","reason":"why"}`, nil, 400, "at once"},
 		{"what is not configured", "POST", "/api/pause", "", `{"kind":"recipe","name":"x","reason":"why"}`, config.ErrUnknown, 404, "not-configured"},

@@ -21,7 +21,7 @@ import (
 )
 
 // answers are what something outside says where it was reached and did not do what it was asked for.
-var answers = []error{inbox.ErrNotFound, inbox.ErrStale, operation.ErrNotFound, operation.ErrRefused, operation.ErrNewerResult, pause.ErrStale, config.ErrUnknown, config.ErrChanged}
+var answers = []error{inbox.ErrNotFound, inbox.ErrStale, operation.ErrNotFound, operation.ErrRefused, operation.ErrNewerResult, pause.ErrStale, pause.ErrLonger, config.ErrUnknown, config.ErrChanged}
 
 // reached says that something outside could not be had, unless it answered that there is no such thing, another
 // one, or one that stands otherwise.

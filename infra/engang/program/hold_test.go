@@ -26,6 +26,12 @@ func openBreaker() control.Hold {
 	}
 }
 
+func pausedInPlace(of *control.Hold) control.Hold {
+	h := pausedShop()
+	h.Replaced = &control.Replaced{By: "bob", At: at(-60), Until: of.Until, Reason: "night shift"}
+	return h
+}
+
 func pausedAll() control.Hold {
 	h := pausedShop()
 	h.What, h.Name, h.Until = "everything", "", nil
@@ -92,6 +98,8 @@ func TestOutputOfActsOnWork(t *testing.T) {
 		{"cancel-event", "cancel", cancelledEvent(), []string{"cancel", "evt_aaaaaaaaaaaaaaaa", "--reason", "test import"}},
 		{"pause", "pause", pausedShop(), []string{"pause", "endpoint", "woo-shop", "--until", "2h", "--reason", "supplier feed is broken"}},
 		{"pause-everything", "pause", pausedAll(), []string{"pause", "everything", "--reason", "incident 12"}},
+		{"pause-replaced", "pause", pausedInPlace(&control.Hold{Until: at(3600)}), []string{"pause", "endpoint", "woo-shop", "--until", "2h", "--reason", "supplier feed is broken"}},
+		{"pause-replaced-endless", "pause", pausedInPlace(&control.Hold{}), []string{"pause", "endpoint", "woo-shop", "--reason", "supplier feed is broken"}},
 		{"pauses", "pauses", control.List[control.Hold]{Items: []control.Hold{pausedAll(), pausedShop(), openBreaker()}}, []string{"pause"}},
 		{"pauses-none", "pauses", control.List[control.Hold]{Items: []control.Hold{}}, []string{"pause"}},
 		{"resume", "resume", resumed(pausedAll()), []string{"resume", "model", "openai/gpt-5.4-mini-2026-03-17", "--reason", "quota raised"}},
@@ -229,6 +237,9 @@ func TestActsOnWorkOfARunningSystem(t *testing.T) {
 		says string
 	}{
 		{[]string{"pause", "endpoint", "woo-shop", "--until", "2h", "--reason", "feed broken"}, 0, `"events_at_least":1`},
+		{[]string{"pause", "endpoint", "woo-shop", "--until", "8s", "--reason", "try", "--as", "bob"}, 4, "user/ann since"},
+		{[]string{"pause", "endpoint", "woo-shop", "--reason", "for good", "--as", "bob"}, 0, `"replaced":{"by":"arn:aws:iam::000000000000:user/ann"`},
+		{[]string{"pause", "endpoint", "woo-shop", "--until", "2h", "--reason", "feed broken", "--as", "ann"}, 4, "user/bob since"},
 		{[]string{"pause", "recipe", "cards", "--reason", "why"}, 3, "not-configured"},
 		{[]string{"pause"}, 0, `{"items":[{"kind":"pause","what":"endpoint","name":"woo-shop"`},
 		{[]string{"resume", "endpoint", "woo-shop", "--reason", "feed mended"}, 0, `"resumed":[{"kind":"pause"`},
@@ -240,7 +251,7 @@ func TestActsOnWorkOfARunningSystem(t *testing.T) {
 		{[]string{"events", "--state", "cancelled"}, 0, list.Items[0].ID},
 		{[]string{"stats"}, 0, `"unsettled":{"open":0,`},
 	} {
-		code, stdout, stderr := live(t, s, append(c.args, "--json", "--as", "ann")...)
+		code, stdout, stderr := live(t, s, append([]string{"--json", "--as", "ann"}, c.args...)...)
 		if code != c.code || !strings.Contains(stdout+stderr, c.says) {
 			t.Errorf("%v: exit %d %s%s", c.args, code, stdout, stderr)
 		}

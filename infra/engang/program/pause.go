@@ -21,7 +21,8 @@ func (p *program) pauseCommand() *cobra.Command {
 		Use:   "pause [KIND [NAME]]",
 		Short: "Hold an endpoint, a recipe, a model or everything; without one: show what is held",
 		Long: "What can be held: " + pausable + ". Without an argument, pause shows what is held: by persons, and by breakers of models that cannot serve.\n" +
-			"Nothing is lost and no attempt is counted: a paused endpoint still stores and answers 200, events wait, and come back by themselves after resume or when the time is over.",
+			"Nothing is lost and no attempt is counted: a paused endpoint still stores and answers 200, events wait, and come back by themselves after resume or when the time is over.\n" +
+			"A pause that would end sooner than one in force is refused: that one may be somebody else's.",
 		Example: "  engang pause\n  engang pause endpoint woo-shop --until 2h --reason \"supplier feed is broken\"\n  engang pause model openai/gpt-5.4-mini-2026-03-17 --reason \"prices are being checked\" --json\n  engang pause everything --reason \"incident 12\"",
 		Args:    target,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -76,11 +76,17 @@ func (c Clock) Hold(w io.Writer, h control.Hold) error {
 	if h.Until != nil {
 		until = "until " + c.Second(h.Until)
 	}
-	lines := []string{
-		fmt.Sprintf("%s: %s is paused %s", place(h.Tenant, h.Environment), Line(target(h.What, h.Name)), until),
-		"  held: " + c.held(h.Held),
-		"  In force everywhere within seconds. No attempt is counted and nothing is lost; a call that was begun is finished.",
+	lines := []string{fmt.Sprintf("%s: %s is paused %s", place(h.Tenant, h.Environment), Line(target(h.What, h.Name)), until)}
+	if r := h.Replaced; r != nil {
+		was := "that had no end"
+		if r.Until != nil {
+			was = "that ended at " + c.Second(r.Until)
+		}
+		lines = append(lines, fmt.Sprintf("  in place of the pause by %s since %s %s: %s", Line(r.By), c.Second(r.At), was, Line(r.Reason)))
 	}
+	lines = append(lines,
+		"  held: "+c.held(h.Held),
+		"  In force everywhere within seconds. No attempt is counted and nothing is lost; a call that was begun is finished.")
 	if h.What == "endpoint" || h.What == "everything" {
 		lines = append(lines, "  Deliveries are still stored and answered 200.")
 	}
