@@ -51,7 +51,7 @@ func deliveriesOfEveryKind(s *system, l *trail) {
 }
 
 func failuresOfTheModel(s *system, l *trail) {
-	for i, kind := range []string{"429", "500", "503", "quota", "key", "model", "region", "form", "reset", "refusal", "filter", "schema", "missing", "empty", "nousage", "duplicate", "length"} {
+	for i, kind := range []string{"429", "500", "503", "quota", "key", "model", "region", "form", "reset", "hang", "refusal", "filter", "schema", "missing", "empty", "nousage", "duplicate", "length"} {
 		times := 1
 		if kind == "length" {
 			times = 2
@@ -109,7 +109,7 @@ func decisionsOfEveryKind(s *system, l *trail) {
 	if s.object("product:300").Operations[0].State != "completed" || s.object("product:303").Operations[0].State != "completed" {
 		s.t.Error("nothing was approved")
 	}
-	failed := s.object("product:109").Operations[0].ID // of the refusal
+	failed := s.object("product:110").Operations[0].ID // of the refusal
 	l.run(s, []string{"dismiss", failed, "--reason", "the product is gone"})
 }
 

@@ -118,12 +118,12 @@ func (s *system) hurry() {
 
 // A whole run on one system, with marks in everything that is confidential: none stands in what the system tells.
 func TestNothingConfidentialIsToldInAWholeRun(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	path := edited(t, "You write short, factual product texts in the language given.", markPrompt+": you write short, factual product texts in the language given.")
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		l := &trail{log: &logbook{to: t.Output()}, all: &trouble{}, rest: openShop(t), texts: map[string][]string{}}
 		l.model = &ear{say: telling, regrets: func(answer map[string]any) { answer["error"].(map[string]any)["message"] = markRegret + " " + markBody }}
-		s := begin(local.Options{Speed: 60, ConfigFiles: []string{path}, Log: l.log, Judge: l.all.judge, ModelURL: l.model.listen(t), OnExchange: l.exchange, OnBatch: l.batch})
+		s := begin(local.Options{Speed: 20, ConfigFiles: []string{path}, Log: l.log, Judge: l.all.judge, ModelURL: l.model.listen(t), OnExchange: l.exchange, OnBatch: l.batch})
 		if err := s.PutSecret(t.Context(), "ssm:models/openai", markKey); err != nil {
 			t.Fatal(err)
 		}
