@@ -30,14 +30,14 @@ func caseOptions() local.Options {
 // eachForCase is each with those senders.
 func eachForCase(t *testing.T, test func(t *testing.T, s *system)) {
 	t.Helper()
-	t.Parallel()
+	sideBySide(t)
 	each(t, caseOptions(), test)
 }
 
 // loggedForCase is the same for tests that read the log.
 func loggedForCase(t *testing.T, test func(t *testing.T, s *system, log *logbook)) {
 	t.Helper()
-	t.Parallel()
+	sideBySide(t)
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		log, o := &logbook{to: t.Output()}, caseOptions()
 		o.Log = log
@@ -249,7 +249,7 @@ func (e *ear) heard() (inputs []string) {
 // eachWithEar is eachForCase with a model that listens.
 func eachWithEar(t *testing.T, say func(map[string]any), test func(t *testing.T, s *system, e *ear)) {
 	t.Helper()
-	t.Parallel()
+	sideBySide(t)
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		e, o := &ear{say: say}, caseOptions()
 		o.ModelURL = e.listen(t)

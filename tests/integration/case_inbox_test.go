@@ -16,7 +16,7 @@ import (
 )
 
 func TestCaseDED01MarkedSeenBeforeDispatch(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
 		killed, failed := product{id: 1, name: "Chair"}, product{id: 2, name: "Table"}
 		all.is(once("W1 put event", wire.After, wire.Kill)) // stored, and the process dies
@@ -151,7 +151,7 @@ func TestCaseIDM04KeyOrderChangesTheHash(t *testing.T) {
 // A mismatch is seen where the engine sends the stored item with the refusal, where it does not, while the
 // event is open and once it is settled, and when the answer to the put was lost.
 func TestCaseIDM05PayloadCheckSkippedOnTheFastPath(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
 		other := func(n int) string { return strings.Replace(contact, "oak", fmt.Sprint("elm ", n), 1) }
 		mismatch := func(id string, n int) {

@@ -83,7 +83,7 @@ func TestCaseDDB09LeaseWrittenByOneClockJudgedByAnother(t *testing.T) {
 }
 
 func TestCaseSTR08SlowHandlerOverwritesFreshState(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	eachGated(t, caseOptions(), "model call", wire.After, func(t *testing.T, s *system, g *gate) {
 		older, newer := order{id: 1, status: "on-hold", modified: earlierInTheDay}, order{id: 1, status: "processing", modified: laterInTheDay}
 		first := s.accept(s.order("order.updated", older.body()))

@@ -15,7 +15,7 @@ import (
 
 // The inbox is what is true: the reconciler sends again what a purge took, once each, and what is done already stays.
 func TestCaseSQS08ChangingRetentionEmptiedTheQueue(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	o := caseOptions()
 	o.Speed = brisk
 	each(t, o, func(t *testing.T, s *system) {
@@ -82,7 +82,7 @@ func (s *system) moved() (letters int) {
 }
 
 func TestCaseOPS01ConsumersNotSafeToRedrive(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	const letters, before = 50, 30 // done by other means, before
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		t.Run("by the queue's own button", func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestCaseOPS01ConsumersNotSafeToRedrive(t *testing.T) {
 }
 
 func TestCaseOPS02RedrivenJobLostItsDeadLetterSetting(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
 		name := s.spoilt(1)[0]
 		event := s.object("order:1").Events[0].ID

@@ -72,7 +72,7 @@ func (s *system) broken(orders int) (restore func()) {
 }
 
 func TestCaseSQS01PartialFailureAnswerIgnored(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	for name, c := range map[string]struct {
 		template string
 		left     int // messages after the batch
@@ -104,7 +104,7 @@ func TestCaseSQS01PartialFailureAnswerIgnored(t *testing.T) {
 }
 
 func TestCaseSQS04FunctionTimeoutRaisedVisibilityNot(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	eachGated(t, caseOptions(), "model call", wire.Before, func(t *testing.T, s *system, g *gate) {
 		id := s.accept(s.order("order.updated", paying(1).body()))
 		slow := s.work()
@@ -147,7 +147,7 @@ func (s *system) take(queue string) {
 }
 
 func TestCaseSQS05LettersWithoutAnyRun(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
 		const orders = 12
 		for i := range orders {
@@ -174,7 +174,7 @@ func TestCaseSQS05LettersWithoutAnyRun(t *testing.T) {
 }
 
 func TestCaseSQS07DeadLetterClockStartsAtTheFirstSend(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
 		if err := s.Stub().Fail("refusal", 1); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestCaseSQS07DeadLetterClockStartsAtTheFirstSend(t *testing.T) {
 }
 
 func TestCaseSQS09MessagesAfterAFailureAreUntouched(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
 		for _, address := range []string{s.QueueURL("WorkQueue"), s.QueueURL("WorkDeadLetterQueue")} {
 			if strings.HasSuffix(address, ".fifo") {
@@ -249,7 +249,7 @@ func (s *system) set(i invariants.Item, name string, value types.AttributeValue)
 }
 
 func TestCaseSQS12SelfSendingStopsAfterSixteenHops(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
 		const times = 20
 		if err := s.Stub().Fail("quota", times); err != nil {
@@ -279,7 +279,7 @@ func TestCaseSQS12SelfSendingStopsAfterSixteenHops(t *testing.T) {
 }
 
 func TestCaseSQS13RejectedEntriesCountedAsSent(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
 		const deliveries, lost = 10, 4
 		var ids []string
@@ -309,7 +309,7 @@ func TestCaseSQS13RejectedEntriesCountedAsSent(t *testing.T) {
 }
 
 func TestCaseSQS16ResentCopiesResetTheReceiveCount(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	o := caseOptions()
 	o.Speed = 60
 	each(t, o, func(t *testing.T, s *system) {
@@ -341,7 +341,7 @@ func TestCaseSQS16ResentCopiesResetTheReceiveCount(t *testing.T) {
 }
 
 func TestCaseSQS17MessageOverTheSizeLimit(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
 		lines := make([]string, 900)
 		for i := range lines {

@@ -160,7 +160,7 @@ func (*shelf) Certificate(context.Context, webhook.Scheme, webhook.Request) ([]b
 // A warm receiver takes what is signed with a new secret as soon as it may look again, long before its
 // cache is old; and whoever sends wrong signatures makes it look four times a minute at most.
 func TestCaseSEC02SecretReadOnlyAtColdStart(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	v := &shelf{held: "the first secret"}

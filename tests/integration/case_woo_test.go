@@ -147,7 +147,7 @@ func TestCaseWOO08VerifierAcceptsAnEmptySecret(t *testing.T) {
 // What we owe a shop that gives up after a few failures: 503 and nothing acknowledged while the store is
 // throttled, and the first delivery after it is taken. Nobody can send again what the shop never does.
 func TestCaseWOO09WebhookSwitchedOffAfterFailures(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
 		all.is(every("W1 put event", wire.Before, wire.Fail))
 		answers, faults := make([]answer, 7), make([]error, 7)

@@ -111,7 +111,7 @@ func (s *system) once(object, token string, calls int) {
 
 // A repeat that was refused, since the first was in work, took the first one's mark away: the third ran.
 func TestPeerPowertoolsTypeScript5675RefusedRepeatTakesTheMarkAway(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	t.Run("of one in work", func(t *testing.T) {
 		eachGated(t, local.Options{Speed: calm}, "model call", wire.Before, func(t *testing.T, s *system, g *gate) {
 			id := s.accept(s.product(oldChair))
@@ -150,7 +150,7 @@ func TestPeerPowertoolsTypeScript5675RefusedRepeatTakesTheMarkAway(t *testing.T)
 // The mark of one in work had no end in it, since nothing said how much time its function had: a second one took it
 // for dead at once, and both ran.
 func TestPeerPowertoolsTypeScript5678AndPython8386LeaseWithoutAnEnd(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	eachGated(t, local.Options{Speed: calm}, "model call", wire.Before, func(t *testing.T, s *system, g *gate) {
 		id := s.accept(s.product(oldChair))
 		first := s.work()
@@ -171,7 +171,7 @@ func TestPeerPowertoolsTypeScript5678AndPython8386LeaseWithoutAnEnd(t *testing.T
 
 // Who took over looked first and wrote later, whatever had happened in between.
 func TestPeerPowertoolsTypeScript5714TakenOverByAnOldLook(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	t.Run("the first one commits in between", func(t *testing.T) {
 		gates(t, local.Options{Speed: calm}, func(t *testing.T, s *system, claim, commit, call *gate) {
 			id := s.accept(s.product(oldChair))
@@ -233,7 +233,7 @@ func TestPeerPowertoolsTypeScript5714TakenOverByAnOldLook(t *testing.T) {
 // What is done was named by the input at the end of the work, and the work had changed its input: the mark of the
 // beginning stayed, and the work was done again once that was over.
 func TestPeerPowertoolsTypeScript5717NamedByAChangedInput(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	const address = "kari@example.com" // masked before digest and call: what a worker holds is not what it was given
 	given := strings.Replace(contact, `"oak"`, `"oak, please write to `+address+`"`, 1)
 	masked := func(t *testing.T, e *ear) {

@@ -67,7 +67,7 @@ func (s *system) turning(id int, secret string) (answer, error) {
 }
 
 func TestScenario22SecretRotation(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		log := &logbook{to: t.Output()}
 		s := begin(local.Options{Speed: calm, Log: log, ConfigFiles: []string{naming(t, "[ssm:hooks/turning/1]")}})
@@ -113,7 +113,7 @@ func TestScenario22SecretRotation(t *testing.T) {
 // A sender goes on while the operator rotates: it is told to change its secret once both are taken, and
 // the former one is removed once it has.
 func TestScenario22OverlapInTheMiddleOfAThousandDeliveries(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	const deliveries, senders = 1000, 8
 	each(t, local.Options{Speed: calm, ConfigFiles: []string{naming(t, "[ssm:hooks/turning/1]")}}, func(t *testing.T, s *system) {
 		s.engang(0, formerSecret, "secret", "set", "turning", "--replace")

@@ -17,7 +17,7 @@ import (
 // and calls live: it is verified, counted with an alarm's metric, answered as ignored, and nothing is left
 // of it. The same event at the endpoint of production is worked on.
 func TestScenario33ATestEndpointGetsAProductionEvent(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		log, o := &logbook{to: t.Output()}, caseOptions()
 		o.Log = log

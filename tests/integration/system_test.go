@@ -11,10 +11,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,6 +52,7 @@ func each(t *testing.T, o local.Options, test func(t *testing.T, s *system)) {
 // onEach runs a test on each engine. It starts its system itself, with a judge or a log of its own.
 func onEach(t *testing.T, test func(t *testing.T, begin func(local.Options) *system)) {
 	t.Helper()
+	sideBySide(t)
 	reference := os.Getenv(dynamotest.ReferenceEnv)
 	if reference == "" && os.Getenv("CI") == "true" {
 		t.Fatalf("%s is not set: in CI the scenarios must run on the reference engine", dynamotest.ReferenceEnv)
@@ -67,6 +71,28 @@ func onEach(t *testing.T, test func(t *testing.T, begin func(local.Options) *sys
 			})
 		})
 	}
+}
+
+// TestMain lets more tests run at once than there are processors: most of them wait most of the time, for leases,
+// delays and the reconciler.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+var aside sync.Map // the tests that run beside others
+
+// sideBySide lets a test run beside others. Its parts are left in their order; asking twice does no harm.
+func sideBySide(t *testing.T) {
+	if _, asked := aside.LoadOrStore(t.Name(), true); asked || strings.Contains(t.Name(), "/") {
+		return
+	}
+	t.Parallel()
 }
 
 // start starts a system that ends with the test.
