@@ -300,7 +300,7 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	for _, name := range []string{"infra/local.yaml", "config/all.yaml", "shop.yaml", "crm.yaml"} { // of no secret and no sender
 		write(t, name, "version: 1\ntenant: shop\nenvironment: test\n")
 	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay", "cancel", "pause", "resume", "stats",
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay", "cancel", "pause", "resume", "stats", "doctor",
 		"review", "review approve", "review reject", "review dismiss", "approve", "reject", "dismiss"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")

@@ -18,10 +18,7 @@ const usualPort = 8787
 
 // connect finds what the commands speak to.
 func (p *program) connect(ctx context.Context) (*client.Client, error) {
-	name := p.target
-	if name == "" {
-		name = p.Getenv("ENGANG_TARGET")
-	}
+	name := p.targetName()
 	c := &client.Client{HTTP: p.HTTP, Tenant: p.tenant, Environ: p.environment, Timeout: p.timeout}
 	switch {
 	case name == "" || name == "local":
@@ -40,9 +37,19 @@ func (p *program) connect(ctx context.Context) (*client.Client, error) {
 		return nil, lookedUp(err)
 	}
 	p.deployed = found
-	c.API, c.Hooks, c.Sign = strings.TrimSuffix(found.APIURL, "/"), strings.TrimSuffix(found.HooksURL, "/"), found.Sign
-	return c, nil
+	return p.toStack(found), nil
 }
+
+// targetName is what --target says, or the environment.
+func (p *program) targetName() string {
+	if p.target != "" {
+		return p.target
+	}
+	return p.Getenv("ENGANG_TARGET")
+}
+
+// isHere tells a target on this machine from a stack.
+func isHere(name string) bool { return name == "" || name == "local" || strings.Contains(name, "://") }
 
 // lookedUp gives an error of a look for a stack its exit code.
 func lookedUp(err error) error {

@@ -22,6 +22,9 @@ const (
 	lookUpTime  = 5 * time.Second
 )
 
+// KeyRefused is how the reason of a warning ends where a provider does not take its key.
+const KeyRefused = "it does not take the key"
+
 // Models asks each provider whether it knows the models that recipes ask: a look-up is free. One that is
 // not known is a fault. That a provider could not be asked, or does not take the key, is worth a look only:
 // the key may be for another address. The interface says nothing of announced ends.
@@ -76,7 +79,7 @@ func lookUp(ctx context.Context, client *http.Client, address string, key secret
 	case answer.StatusCode == http.StatusNotFound && refusal.Error.Code == "model_not_found":
 		return false, nil
 	case answer.StatusCode == http.StatusUnauthorized:
-		return false, errors.New("it does not take the key")
+		return false, errors.New(KeyRefused)
 	}
 	return false, fmt.Errorf("it answers %d", answer.StatusCode)
 }
