@@ -56,6 +56,33 @@ func TestCancelStopsWhatIsNotFinal(t *testing.T) {
 	}
 }
 
+// A beginning is enough as long as it fits one operation, and that of an object too.
+func TestAUniqueBeginningIsCancelled(t *testing.T) {
+	for _, id := range []string{"product:794", "product:794/product-card", "product:794/prod", "product:794/product-card@3", "product:794/product-card@3/9"} {
+		m := newMemory()
+		op := m.working(m.opened(1, "product:794", 5), "9f2c", operation.Pending)
+		m.working(m.opened(2, "product:7941", 5), "9f2c", operation.Pending)
+		got, err := m.cancel(t, id)
+		if err != nil || got.ID != op.Key.String() || len(m.stops) != 1 || m.stops[0].Key != op.Key || m.trail[0].Target != op.Key.String() {
+			t.Errorf("%s: %v, %+v", id, err, got)
+		}
+	}
+	m := newMemory()
+	if _, err := m.cancel(t, "product:794"); !errors.Is(err, operation.ErrNotFound) {
+		t.Errorf("an object without work: %v", err)
+	}
+}
+
+// An object may have a slash in its name: it goes before a recipe.
+func TestAnObjectGoesBeforeARecipe(t *testing.T) {
+	m := newMemory()
+	own := m.working(m.opened(1, "product:794/product-card", 5), "9f2c", operation.Pending)
+	m.working(m.opened(2, "product:794", 5), "9f2c", operation.Pending)
+	if got, err := m.cancel(t, "product:794/product-card"); err != nil || got.ID != own.Key.String() {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
 // The second of two who cancel is told by whom it was done, and nothing is done again.
 func TestWhatWasCancelledIsNotRefused(t *testing.T) {
 	m := newMemory()

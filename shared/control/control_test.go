@@ -210,7 +210,11 @@ func TestShowFindsWhatAnIDNames(t *testing.T) {
 	one, two := m.operation(e, "9f2c41d0"), m.operation(e, "9f2d0000")
 	thirty := one
 	thirty.Key.Recipe.Version = 30
-	m.ops = append(m.ops, thirty)
+	slip := one
+	slip.Key.Recipe.Name = "slip"
+	slips := slip
+	slips.Key.Recipe.Name = "slips"
+	m.ops = append(m.ops, thirty, slip, slips)
 	lonely := m.event(2, "product:8", 5)
 	foreign := m.event(3, "product:9", 5)
 	foreign.Scope.Tenant = "other"
@@ -227,6 +231,11 @@ func TestShowFindsWhatAnIDNames(t *testing.T) {
 		{"a beginning of two digests", "product:794/product-card@3/9f2", "", control.ErrAmbiguous},
 		{"a recipe version, not one that begins like it", "product:794/product-card@3", "", control.ErrAmbiguous},
 		{"the other version", "product:794/product-card@30", thirty.Key.String(), nil},
+		{"a recipe of several versions", "product:794/product-card", "", control.ErrAmbiguous},
+		{"the only operation of a recipe", "product:794/slip", slip.Key.String(), nil},
+		{"a beginning of two recipes", "product:794/sl", "", control.ErrAmbiguous},
+		{"no such recipe", "product:794/other", "", operation.ErrNotFound},
+		{"neither such a recipe nor such an object", "product:7/other", "", inbox.ErrNotFound},
 		{"no such digest", "product:794/product-card@3/77", "", operation.ErrNotFound},
 		{"no such object", "product:7", "", inbox.ErrNotFound},
 		{"no such event", "evt_aaaaaaaaaaaaaaaa", "", inbox.ErrNotFound},

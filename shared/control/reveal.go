@@ -72,17 +72,18 @@ func (c *Control) output(ctx context.Context, scope object.Scope, l Look) (Conte
 	return Content{Kind: "output", ID: l.ID, Digest: digest(o.Digest), Bytes: len(o.Output), Output: json.RawMessage(o.Output)}, nil
 }
 
-// one finds the one operation that a name, or a unique beginning of one, means, with all that is kept of
-// its object.
+// one finds the one operation that a name, or a unique beginning of one, means, with all that is kept of its
+// object. The object alone is such a beginning where it has one operation.
 func (c *Control) one(ctx context.Context, scope object.Scope, name string) (operation.Operation, collection, error) {
 	id, ref, _, err := operation.ParseName(name)
 	if err != nil {
 		return operation.Operation{}, collection{}, err
 	}
-	if ref == "" {
-		return operation.Operation{}, collection{}, fmt.Errorf("object %s: name one operation: %w", id, ErrAmbiguous)
-	}
 	all, err := c.collect(ctx, scope, id)
+	if of, ok := ofRecipe(name); err == nil && len(all.ops) == 0 && ref == "" && ok {
+		id = of
+		all, err = c.collect(ctx, scope, id)
+	}
 	if err != nil {
 		return operation.Operation{}, collection{}, err
 	}
@@ -96,6 +97,17 @@ func (c *Control) one(ctx context.Context, scope object.Scope, name string) (ope
 	}
 	at := slices.IndexFunc(all.ops, func(o operation.Operation) bool { return o.Key.String() == found.ID })
 	return all.ops[at], all, nil
+}
+
+// ofRecipe reads "product:794/product-card", the beginning of an operation's name that stops before the version,
+// and so may be the name of an object too.
+func ofRecipe(name string) (object.ID, bool) {
+	at := strings.LastIndexByte(name, '/')
+	if at < 0 {
+		return object.ID{}, false
+	}
+	id, err := object.ParseID(name[:at])
+	return id, err == nil
 }
 
 func (c *Control) record(ctx context.Context, scope object.Scope, act string, l Look) error {

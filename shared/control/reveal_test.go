@@ -51,8 +51,9 @@ func TestWhatIsNotShownIsNotRecorded(t *testing.T) {
 	foreign := m.event(3, "product:9", 5)
 	foreign.Scope.Tenant = "other"
 	m.events[foreign.ID] = foreign
+	m.operation(e, "9f2d")
 	pending := m.operation(m.event(4, "product:5", 1), "aa")
-	m.ops[1].Output = nil
+	m.ops[2].Output = nil
 	for _, c := range []struct {
 		name, id, reason string
 		err              error

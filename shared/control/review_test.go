@@ -97,7 +97,7 @@ func TestADecisionThatIsRefusedChangesNothing(t *testing.T) {
 		{"no digest", nil, func(a *control.Deciding) { a.Digest = "" }, problem.ErrQuery, nil},
 		{"no reason", nil, func(a *control.Deciding) { a.Reason = " \n" }, control.ErrReason, nil},
 		{"nobody", nil, func(a *control.Deciding) { a.By = "" }, problem.ErrIdentity, nil},
-		{"a whole object", nil, func(a *control.Deciding) { a.ID = "product:794" }, control.ErrAmbiguous, nil},
+		{"another object", nil, func(a *control.Deciding) { a.ID = "product:795" }, operation.ErrNotFound, nil},
 		{"an event", nil, func(a *control.Deciding) { a.ID = "evt_aaaaaaaaaaaaaaaa" }, object.ErrNoID, nil},
 		{"no such operation", nil, func(a *control.Deciding) { a.ID = "product:794/product-card@3/00" }, operation.ErrNotFound, nil},
 		{"redriven, and in work", func(o *operation.Operation) { o.State, o.Output, o.Digest = operation.Running, nil, "" }, nil, operation.ErrNotWaiting, nil},

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,10 @@ func (c *Control) Show(ctx context.Context, scope object.Scope, id string, since
 		return Any{}, err
 	}
 	o, err := c.object(ctx, scope, name, since)
+	if of, ok := ofRecipe(id); errors.Is(err, inbox.ErrNotFound) && ref == "" && ok {
+		name, ref = of, "any"
+		o, err = c.object(ctx, scope, name, since)
+	}
 	if err != nil || ref == "" {
 		return Any{Object: &o}, err
 	}
@@ -67,8 +72,8 @@ func (c *Control) event(ctx context.Context, scope object.Scope, id inbox.EventI
 	return eventOf(e, seen, conflicts), nil
 }
 
-// pick finds the one operation that a name, or the beginning of one, means. A whole recipe version
-// goes before one that only begins so: product-card@3 is not product-card@30.
+// pick finds the one operation that a name, or the beginning of one, means. A whole recipe, and a whole version of
+// it, goes before one that only begins so: product-card@3 is not product-card@30.
 func pick(all []Operation, name string) (*Operation, error) {
 	var fit []Operation
 	for _, o := range all {
@@ -76,7 +81,9 @@ func pick(all []Operation, name string) (*Operation, error) {
 			fit = append(fit, o)
 		}
 	}
-	if whole := slices.DeleteFunc(slices.Clone(fit), func(o Operation) bool { return !strings.HasPrefix(o.ID, name+"/") }); len(whole) > 0 {
+	if whole := slices.DeleteFunc(slices.Clone(fit), func(o Operation) bool {
+		return !strings.HasPrefix(o.ID, name+"/") && !strings.HasPrefix(o.ID, name+"@")
+	}); len(whole) > 0 {
 		fit = whole
 	}
 	switch len(fit) {
