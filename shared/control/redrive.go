@@ -43,10 +43,11 @@ type Redriven struct {
 	ID          string   `json:"id"`   // of the operation or the event
 	Tenant      string   `json:"tenant"`
 	Environment string   `json:"environment"`
-	Was         string   `json:"was"`        // its state before
-	Operations  []string `json:"operations"` // that have a new budget; none for an event that has none
-	Events      []string `json:"events"`     // that are open again, each the newest that waits for its operation
-	Sent        bool     `json:"sent"`       // false: not to the queue; the reconciler finds them
+	Was         string   `json:"was"`                // its state before
+	Category    string   `json:"category,omitempty"` // of its failure
+	Operations  []string `json:"operations"`         // that have a new budget; none for an event that has none
+	Events      []string `json:"events"`             // that are open again, each the newest that waits for its operation
+	Sent        bool     `json:"sent"`               // false: not to the queue; the reconciler finds them
 }
 
 // Redrive opens a failed or rejected operation again, with a new budget and under its old identity, and the
@@ -103,7 +104,9 @@ func (x *redriving) named(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.doc.ID, x.doc.Was = o.Key.String(), string(o.State)
+	if x.doc.ID, x.doc.Was = o.Key.String(), string(o.State); o.State == operation.Failed {
+		x.doc.Category = string(o.Category)
+	}
 	return x.operation(ctx, o)
 }
 
@@ -155,7 +158,7 @@ func (x *redriving) event(ctx context.Context) error {
 	if e.State != inbox.Parked {
 		return &inbox.RefusedError{Stored: e}
 	}
-	x.doc.ID, x.doc.Was = x.r.ID, string(e.State)
+	x.doc.ID, x.doc.Was, x.doc.Category = x.r.ID, string(e.State), e.Category
 	for _, name := range e.Operations {
 		key, err := operation.ParseKey(e.Scope, name)
 		if err != nil {

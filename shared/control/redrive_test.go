@@ -29,7 +29,7 @@ func TestAFailedOperationIsOpenedWithItsEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := control.Redriven{
-		Kind: "redriven", ID: o.Key.String(), Tenant: "shop", Environment: "test", Was: "failed", Operations: []string{o.Key.String()}, Events: []string{string(e.ID)}, Sent: true,
+		Kind: "redriven", ID: o.Key.String(), Tenant: "shop", Environment: "test", Was: "failed", Category: "unusable output", Operations: []string{o.Key.String()}, Events: []string{string(e.ID)}, Sent: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

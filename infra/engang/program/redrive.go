@@ -1,10 +1,12 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,6 +153,9 @@ func (r *redrive) look(ctx context.Context) error {
 
 func (r *redrive) lookAt(ctx context.Context, id string) (text.Redrive, error) {
 	doc, err := r.c.Show(ctx, client.Filter{"id": id})
+	if doc.Object != nil && len(doc.Object.Operations) == 1 { // the only one that can be meant
+		doc.Operation = &doc.Object.Operations[0]
+	}
 	item := text.Redrive{ID: id, Outcome: text.WouldBeRedriven}
 	switch {
 	case err != nil:
@@ -193,7 +198,7 @@ func (r *redrive) act(ctx context.Context) error {
 		refused, isRefused := errors.AsType[*client.Problem](err)
 		switch {
 		case err == nil:
-			r.note(text.Redrive{ID: done.ID, Outcome: text.Redriven, Was: done.Was, Category: w.Category, Reason: w.Reason, Events: done.Events, Sent: done.Sent})
+			r.note(text.Redrive{ID: done.ID, Outcome: text.Redriven, Was: done.Was, Category: cmp.Or(w.Category, done.Category), Reason: w.Reason, Events: done.Events, Sent: done.Sent})
 		case isRefused && (refused.Status == http.StatusConflict || refused.Status == http.StatusNotFound) && len(r.list) > 1:
 			r.note(text.Redrive{ID: w.ID, Outcome: text.Refused, Category: w.Category, Reason: w.Reason, Detail: refused.Error()})
 		default:
@@ -263,10 +268,15 @@ func (r *redrive) tell() error {
 	switch {
 	case r.doc.Letters != nil:
 		fmt.Fprintln(p.Stdout, "dead-letter queue:", text.Tidied(*r.doc.Letters))
-	case r.doc.Redriven > 0 && !r.r.dryRun:
+	case !r.r.dryRun && slices.ContainsFunc(r.doc.Items, told):
 		fmt.Fprintf(p.Stdout, "letters of what was redriven stay in the dead-letter queue until: %s\n", p.suggest("dlq tidy --reason TEXT"))
 	}
 	return nil
+}
+
+// told tells whether the dead-letter queue was told of what is redriven by now: not of what a person had decided.
+func told(item text.Redrive) bool {
+	return item.Outcome == text.Redriven && item.Was != string(operation.Rejected) && item.Category != string(operation.CategoryCancelled)
 }
 
 // refusals makes the exit code: of what was chosen from the list, a refusal says that somebody was faster.

@@ -138,6 +138,40 @@ func TestARedriveIsRefusedWithItsExitCode(t *testing.T) {
 	}
 }
 
+// What a person rejected or cancelled left no letter.
+func TestOnlyWhatLeftALetterIsSaidToHaveOne(t *testing.T) {
+	for _, c := range []struct {
+		was, category string
+		letter        bool
+	}{{"failed", "transient", true}, {"parked", "", true}, {"failed", "cancelled", false}, {"rejected", "", false}} {
+		api := serveCanned(t)
+		done := cannedRedriven()
+		done.Was, done.Category = c.was, c.category
+		api.answer["/api/redrive"] = done
+		code, stdout, stderr := run(t, t.Context(), "redrive", "product:8", "--reason", "why", "--target", api.url)
+		if code != 0 || strings.Contains(stdout, "dead-letter queue") != c.letter {
+			t.Errorf("%+v: exit %d %s%s", c, code, stdout, stderr)
+		}
+	}
+}
+
+// A dry run takes a name as the act does: an object's only operation is meant by the object.
+func TestADryRunTakesABeginningAsTheActDoes(t *testing.T) {
+	one := inReview()
+	one.State = "failed"
+	for n, want := range []int{2, 0, 2} {
+		api := serveCanned(t)
+		doc := control.Object{Kind: "object", ID: "product:8"}
+		for range n {
+			doc.Operations = append(doc.Operations, one)
+		}
+		api.answer["/api/show"] = doc
+		if code, stdout, stderr := run(t, t.Context(), "redrive", "product:8", "--dry-run", "--target", api.url); code != want || n == 1 && !strings.Contains(stdout, "1 would be redriven") {
+			t.Errorf("%d operations: exit %d %s%s", n, code, stdout, stderr)
+		}
+	}
+}
+
 // Interrupted, it finishes what it has in hand, and says where it stands; what is left is not touched.
 func TestAnInterruptedRedriveSaysWhereItStands(t *testing.T) {
 	api := serveCanned(t)
