@@ -50,7 +50,8 @@ type Sums struct {
 	Results      int             `json:"results"`               // operations with an accepted output
 	Unsettled    Unsettled       `json:"unsettled"`
 	CostUSD      operation.Money `json:"cost_usd"`
-	CostAtLeast  bool            `json:"cost_is_lower_bound"` // what some attempt cost is not known, and not in CostUSD
+	CostAtLeast  bool            `json:"cost_is_lower_bound"` // what some attempt cost is not known, or was erased, and is not in CostUSD
+	Erased       int             `json:"erased_events"`       // what was done for them, and what it cost, is in no number but that of the events
 }
 
 // Unsettled counts what is not over: what goes on by itself, and what waits for a person. Each case counts once.
@@ -110,6 +111,7 @@ func (s *Sums) add(o Sums) {
 	s.Unsettled.Conflicts += o.Unsettled.Conflicts
 	s.CostUSD += o.CostUSD
 	s.CostAtLeast = s.CostAtLeast || o.CostAtLeast
+	s.Erased += o.Erased
 }
 
 // Stats sums up one page of the events of a span. The span's limit is not looked at: a page is as much as one
@@ -160,6 +162,9 @@ func (s *Stats) count(e Event, ops []Operation) {
 		own.Unsettled.Open = 1
 	case e.State == string(inbox.Parked) && len(e.Operations) == 0 && e.Dismissed == nil:
 		own.Unsettled.Parked = 1
+	}
+	if e.ErasedAt != nil {
+		own.Erased, own.CostAtLeast = 1, len(e.Recipes) > 0
 	}
 	for _, c := range e.Conflicts {
 		if c.Dismissed == nil {

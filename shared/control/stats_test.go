@@ -9,6 +9,7 @@ import (
 	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/inbox"
+	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/spend"
 )
@@ -62,6 +63,29 @@ func TestStatsCountEachOnItsOwn(t *testing.T) {
 		ByRecipe:   map[string]control.Sums{"product-card@3": total, "tags@1": {Events: 1, Deliveries: 1}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What was erased may have cost something, which nothing tells any more.
+func TestStatsSayThatWhatWasErasedIsNotInThem(t *testing.T) {
+	m := newMemory()
+	desk := m.pausing(t)
+	for n, recipes := range [][]inbox.RecipeRef{{card}, nil} {
+		e := m.event(n+1, "product:1", n)
+		e.Object, e.Recipes, e.Erased = object.ID{}, recipes, noon
+		m.events[e.ID] = e
+	}
+	got, err := desk.Stats(t.Context(), shop, control.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := control.Sums{Events: 2, Deliveries: 2, Erased: 2, CostAtLeast: true}
+	if diff := cmp.Diff(want, got.Total); diff != "" {
+		t.Error(diff)
+	}
+	want = control.Sums{Events: 1, Deliveries: 1, Erased: 1, CostAtLeast: true}
+	if diff := cmp.Diff(map[string]control.Sums{card.String(): want}, got.ByRecipe); diff != "" {
 		t.Error(diff)
 	}
 }

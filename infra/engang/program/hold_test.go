@@ -64,7 +64,7 @@ func resumed(remaining ...control.Hold) control.Resumption {
 
 func sums() control.Stats {
 	day := control.Sums{Events: 2, Deliveries: 5, Operations: 2, Attempts: 3, PaidCalls: 2, UnknownCalls: 1, Results: 1, CostUSD: 636_000_000, CostAtLeast: true, Unsettled: control.Unsettled{Drafts: 1}}
-	quiet := control.Sums{Events: 1, Deliveries: 1, Unsettled: control.Unsettled{Parked: 1}}
+	quiet := control.Sums{Events: 1, Deliveries: 1, Unsettled: control.Unsettled{Parked: 1}, Erased: 1}
 	s := control.Stats{
 		Kind: "stats", Tenant: "shop", Environment: "test", Since: noon.AddDate(0, 0, -3), Until: noon,
 		ByDay:      map[string]control.Sums{"2026-11-29": day, "2026-11-28": quiet},

@@ -16,7 +16,7 @@ func (p *program) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Sum up events, attempts, paid calls, results, unsettled cases and cost", Args: noArguments,
 		Long: "stats counts what the events that were received in a period came to, each number on its own. An operation counts with the newest event that it works for, on that event's day. " +
-			"The cost is a lower bound where an attempt was lost or had no answer: it may have been paid for. For recipes with a limit a day, today's spend is shown against it, with what is reserved for calls that have not reported.",
+			"The cost is a lower bound where an attempt was lost or had no answer: it may have been paid for. What was erased left nothing but its events: its attempts, calls and cost are in none of these sums. For recipes with a limit a day, today's spend is shown against it, with what is reserved for calls that have not reported.",
 		Example: "  engang stats\n  engang stats --since 30d --by recipe\n  engang stats --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z --json",
 	}
 	f := cmd.Flags()

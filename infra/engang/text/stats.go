@@ -27,6 +27,9 @@ func (c Clock) Stats(w io.Writer, doc control.Stats, by string) error {
 		{"unsettled", cases(t.Unsettled)},
 		{"cost", dollars(t)},
 	}
+	if t.Erased > 0 {
+		all = append(all, []string{"erased", Count(t.Erased, "event", "events") + "; what was done for them and what it cost is not in these numbers"})
+	}
 	if err := Columns(w, "  ", all); err != nil {
 		return err
 	}
