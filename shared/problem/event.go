@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"engang/shared/inbox"
 )
@@ -16,10 +17,12 @@ func eventStanding(p *Problem, err error) {
 	ev := e.Stored
 	p.Stands = &Standing{ID: string(ev.ID), State: string(ev.State), ObjectVersion: ev.Rank.Version().String()}
 	then := "Look at it again before deciding."
-	switch ev.State {
-	case inbox.Received:
+	switch {
+	case !ev.Erased.IsZero():
+		then = fmt.Sprintf("It was erased at %s: nothing is left that could be done again.", ev.Erased.UTC().Format(time.RFC3339))
+	case ev.State == inbox.Received:
 		then = "It is being worked on."
-	case inbox.Settled:
+	case ev.State == inbox.Settled:
 		then = "Its work is over: name the operation to have that done again."
 	}
 	p.Detail = fmt.Sprintf("The event is %s, this act needs it otherwise, and nothing was done. %s", ev.State, then)

@@ -14,6 +14,15 @@ import (
 	"engang/shared/problem"
 )
 
+func TestAnErasedEventSaysThatNothingIsLeft(t *testing.T) {
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	p := problem.Of(&inbox.RefusedError{Stored: inbox.Event{ID: "evt_aaaaaaaaaaaaaaaa", State: inbox.Settled, Erased: at}}, "")
+	want := "The event is settled, this act needs it otherwise, and nothing was done. It was erased at 2026-11-29T12:00:00Z: nothing is left that could be done again."
+	if p.Status != 409 || p.Detail != want {
+		t.Errorf("%d %s", p.Status, p.Detail)
+	}
+}
+
 // Whoever meets a pause that ends later is told whose it is, why, until when, and how it ends.
 func TestALongerPauseSaysWhoseItIs(t *testing.T) {
 	begun := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)

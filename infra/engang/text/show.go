@@ -50,7 +50,11 @@ func (c Clock) event(w io.Writer, e control.Event) error {
 	add("due", c.Milli(e.DueAt))
 	add("sender's id", e.EventID)
 	add("delivery id", e.DeliveryID)
-	add("body", fmt.Sprintf("%d bytes; see it with --body", e.BodyBytes))
+	if e.ErasedAt != nil {
+		add("erased", c.Milli(e.ErasedAt)+"; what it said is gone, a repeat of it stays a repeat")
+	} else {
+		add("body", fmt.Sprintf("%d bytes; see it with --body", e.BodyBytes))
+	}
 	add("recipes", strings.Join(e.Recipes, ", "))
 	for _, o := range e.Operations {
 		add("operation", ShortOperation(o))

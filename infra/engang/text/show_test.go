@@ -98,3 +98,30 @@ func TestACostThatIsNotWhollyKnownIsALowerBound(t *testing.T) {
 		t.Error(head)
 	}
 }
+
+// Between two tries stands how long nothing was done, so that a backoff is to be seen.
+func TestAttemptsSayHowLongTheNextOneWaited(t *testing.T) {
+	refused := func(began, ended time.Duration) control.Attempt {
+		return control.Attempt{Outcome: "transient", StartedAt: at(began), EndedAt: at(ended), Called: new(bool), CostUSD: new(operation.Money)}
+	}
+	first, second, third, fourth := refused(0, time.Second), refused(3*time.Second, 4*time.Second), refused(8*time.Second, 9*time.Second), refused(9*time.Second, 10*time.Second)
+	first.RetryAfterMS = 1000
+	_, lines := shown(t, control.Any{Operation: &control.Operation{Recipe: "r@1", InputDigest: "sha256:aa", Attempts: []control.Attempt{first, second, third, fourth}}})
+	for i, want := range []string{"transient; no call; tried again after 2.0 s (the provider asked for 1.0 s)", "transient; no call; tried again after 4.0 s", "transient; no call", "transient; no call"} {
+		if !strings.HasSuffix(lines[i], want) {
+			t.Errorf("attempt %d: %s", i+1, lines[i])
+		}
+	}
+}
+
+// What was erased is not offered to be seen.
+func TestAnErasedEventSaysWhenItWasErased(t *testing.T) {
+	e := control.Event{ID: "evt_a", ReceivedAt: noon, LastSeenAt: &noon, Deliveries: 1, State: "settled"}
+	for _, erased := range []*time.Time{nil, at(time.Minute)} {
+		e.ErasedAt = erased
+		head, _ := shown(t, control.Any{Event: &e})
+		if strings.Contains(head, "--body") != (erased == nil) || strings.Contains(head, "2026-11-29 12:01:00.000; what it said is gone") != (erased != nil) {
+			t.Errorf("%s", head)
+		}
+	}
+}

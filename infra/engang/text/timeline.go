@@ -77,7 +77,7 @@ func attempts(o control.Operation) []moment {
 			at = a.EndedAt
 		}
 		name := ShortOperation(o.Recipe + "/" + strings.TrimPrefix(o.InputDigest, "sha256:"))
-		all[i] = happened(at, fmt.Sprintf("attempt %d", i+1), name, fmt.Sprintf("token %d", a.FencingToken), Attempt(a))
+		all[i] = happened(at, fmt.Sprintf("attempt %d", i+1), name, fmt.Sprintf("token %d", a.FencingToken), Attempt(a)+rest(o.Attempts[i:]))
 	}
 	for i := len(all) - 2; i >= 0; i-- {
 		all[i].place = cmp.Or(all[i].place, all[i+1].place)
@@ -86,6 +86,22 @@ func attempts(o control.Operation) []moment {
 		all[i].place = cmp.Or(all[i].place, all[i-1].place)
 	}
 	return all
+}
+
+// rest says how long nothing was tried behind an attempt: what the provider asked for, or our own backoff.
+func rest(attempts []control.Attempt) string {
+	if len(attempts) < 2 || attempts[0].EndedAt == nil || attempts[1].StartedAt == nil {
+		return ""
+	}
+	wait := attempts[1].StartedAt.Sub(*attempts[0].EndedAt)
+	if wait < time.Millisecond {
+		return ""
+	}
+	asked := ""
+	if ms := attempts[0].RetryAfterMS; ms > 0 {
+		asked = " (the provider asked for " + Duration(time.Duration(ms)*time.Millisecond) + ")"
+	}
+	return "; tried again after " + Duration(wait) + asked
 }
 
 // Attempt says what came of a try, with what it used and cost.
