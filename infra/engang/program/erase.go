@@ -72,18 +72,27 @@ func (p *program) erase(ctx context.Context, e erasing) error {
 	if err != nil {
 		return err
 	}
+	if e.after == "" && sum.Events+sum.Batches+sum.Bodies+sum.Cancelled+sum.Items == 0 {
+		return nothingHeld(e.object)
+	}
 	if p.json {
 		return p.writeJSON(sum)
 	}
 	return text.Erased(p.Stdout, sum)
 }
 
-// eraseAll makes call after call. Whatever stops it says how to go on.
+// nothingHeld says that there is nothing to erase or to export, or not any more.
+func nothingHeld(name string) error {
+	return &failure{exitNotFound, fmt.Errorf("nothing is held of %s, or not any more: check the name, the tenant and the environment", name)}
+}
+
+// eraseAll makes call after call. Whatever stops it says how to go on. The call in hand is waited for when a person
+// interrupts: its answer alone says where to go on.
 func (p *program) eraseAll(ctx context.Context, c *client.Client, e erasing) (control.Erased, error) {
 	var sum control.Erased
 	h := client.Held{Object: e.object, Reason: e.reason, DryRun: e.dryRun, After: e.after}
 	for {
-		got, err := c.Erase(ctx, h)
+		got, err := c.Erase(context.WithoutCancel(ctx), h)
 		if err != nil {
 			return sum, p.interrupted(p.explain(err), h)
 		}
@@ -92,11 +101,11 @@ func (p *program) eraseAll(ctx context.Context, c *client.Client, e erasing) (co
 		if h.After = got.Next; h.After == "" {
 			return sum, nil
 		}
-		if got.AgainAt == nil {
-			continue
+		if got.AgainAt != nil && ctx.Err() == nil {
+			p.outlast(ctx, *got.AgainAt)
 		}
-		if err := p.outlast(ctx, *got.AgainAt); err != nil {
-			return sum, p.interrupted(err, h)
+		if ctx.Err() != nil {
+			return sum, p.interrupted(errInterrupted, h)
 		}
 	}
 }
@@ -111,21 +120,22 @@ func add(to *control.Erased, before control.Erased) {
 }
 
 // outlast waits for what is under way to come to its end.
-func (p *program) outlast(ctx context.Context, end time.Time) error {
+func (p *program) outlast(ctx context.Context, end time.Time) {
 	fmt.Fprintf(p.Stderr, "something was under way: the last look is at %s\n", p.clock().Second(&end))
 	wait := time.NewTimer(max(end.Sub(p.Now()), 0) + 100*time.Millisecond)
 	defer wait.Stop()
 	select {
 	case <-ctx.Done():
-		return errors.New("interrupted")
 	case <-wait.C:
-		return nil
 	}
 }
 
 // interrupted says how an erasure is gone on with: begun again, it would not know what was under way.
 func (p *program) interrupted(err error, h client.Held) error {
-	if h.After == "" || h.DryRun {
+	switch {
+	case h.DryRun && errors.Is(err, errInterrupted):
+		return fmt.Errorf("%w: nothing was changed, and not everything was counted", err)
+	case h.After == "" || h.DryRun:
 		return err
 	}
 	return fmt.Errorf("%w. It is not done; go on with: %s", err, p.suggest(fmt.Sprintf("erase --object %s --reason %q --after %s", h.Object, h.Reason, h.After)))

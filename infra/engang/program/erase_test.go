@@ -3,6 +3,7 @@ package program_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,7 +52,6 @@ func TestErasuresAreTold(t *testing.T) {
 		{"erase-dry-run", inTurn(erased(func(e *control.Erased) { e.DryRun, e.Events, e.Items, e.Cancelled = true, 1, 3, 2 })), []string{"erase", "--object", "product:794", "--dry-run"}, []string{
 			`{"object":"product:794","dry_run":true}`,
 		}},
-		{"erase-nothing", inTurn(erased(func(*control.Erased) {})), []string{"erase", "--object", "product:794", "--reason", "asked to"}, nil},
 		{"erase-going-on", inTurn(erased(func(e *control.Erased) { e.Events = 1 })), []string{"erase", "--object", "product:794", "--reason", "asked to", "--after", "last"}, []string{
 			`{"object":"product:794","reason":"asked to","after":"last"}`,
 		}},
@@ -68,6 +68,49 @@ func TestErasuresAreTold(t *testing.T) {
 		}
 		if c.bodies != nil && strings.Join(c.bodies, "\n") != strings.Join(api.bodies, "\n") {
 			t.Errorf("%s: asked\n%s", c.name, strings.Join(api.bodies, "\n"))
+		}
+	}
+}
+
+// What is not there, or not any more, is no success: the name may be wrong.
+func TestNothingIsHeldOfWhatIsNotThere(t *testing.T) {
+	nothing := control.Export{Kind: "export", Object: "product:nosuch", Purposes: []control.Purpose{}, Recipients: []control.Recipient{}}
+	file := filepath.Join(t.TempDir(), "export.json")
+	for _, args := range [][]string{
+		{"erase", "--reason", "asked to"}, {"erase", "--dry-run"}, {"erase", "--reason", "asked to", "--json"},
+		{"export", "--reason", "a request"}, {"export", "--reason", "a request", "--out", file},
+	} {
+		api := serveCanned(t)
+		api.answer["/api/erase"], api.answer["/api/export"] = erased(func(*control.Erased) {}), nothing
+		code, stdout, stderr := run(t, t.Context(), append(args, "--object", "product:nosuch", "--target", api.url)...)
+		if code != 3 || stdout != "" || !strings.Contains(stderr, "nothing is held of product:nosuch") {
+			t.Errorf("%v: exit %d %s%s", args, code, stdout, stderr)
+		}
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file is left: %v", err)
+	}
+}
+
+// Whoever interrupts is told so, and not that nobody answers: with Ctrl-C in the middle of a call, too.
+func TestWhatIsInterruptedInACallSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"erase", "--reason", "asked to"}, `go on with: engang erase --object product:794 --reason "asked to" --after last`},
+		{[]string{"erase", "--reason", "asked to", "--json"}, `go on with: engang erase --object product:794 --reason \"asked to\" --after last`},
+		{[]string{"erase", "--dry-run"}, "nothing was changed, and not everything was counted"},
+		{[]string{"export", "--reason", "a request"}, "nothing was written; the same command begins again"},
+		{[]string{"export", "--reason", "a request", "--json"}, "nothing was written; the same command begins again"},
+	} {
+		api := serveCanned(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		api.answer["/api/erase"] = func() any { cancel(); return erased(func(e *control.Erased) { e.Events, e.Next = 1, "last" }) }
+		api.answer["/api/export"] = func() any { cancel(); return control.Export{Kind: "export", Next: "more"} }
+		code, stdout, stderr := run(t, ctx, append(c.args, "--object", "product:794", "--target", api.url)...)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, "interrupted") || !strings.Contains(stderr, c.says) || strings.Contains(stderr, "No answer") || strings.Contains(stderr, "Is it running") || len(api.bodies) != 1 {
+			t.Errorf("%v: exit %d %s%s", c.args, code, stdout, stderr)
 		}
 	}
 }

@@ -64,7 +64,12 @@ func (p *program) export(ctx context.Context, e exporting) error {
 		return err
 	}
 	doc, err := exportAll(ctx, c, client.Held{Object: e.object, Reason: e.reason})
-	if err == nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = fmt.Errorf("%w: nothing was written; the same command begins again", errInterrupted)
+	case err == nil && len(doc.Events)+len(doc.Operations)+len(doc.Results) == 0:
+		err = nothingHeld(e.object)
+	case err == nil:
 		err = writeExport(to, doc)
 	}
 	if err := done(err); err != nil {
