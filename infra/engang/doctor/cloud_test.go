@@ -51,7 +51,7 @@ func newCloud(t *testing.T) *cloud {
 			"DescribeContinuousBackups":         {body: `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`},
 			"GetQueueAttributes work":           {body: workQueue},
 			"GetQueueAttributes dead":           {body: `{"Attributes":{"SqsManagedSseEnabled":"true","ApproximateNumberOfMessages":"0"}}`},
-			"GetParametersByPath":               {body: parameters},
+			"DescribeParameters":                {body: parameters},
 			"HEAD":                              {},
 			"GET /2016-08-19/account-settings/": {body: `{"AccountLimit":{"ConcurrentExecutions":1000,"UnreservedConcurrentExecutions":990}}`},
 		},

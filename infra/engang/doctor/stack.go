@@ -146,7 +146,7 @@ func (s *Stack) bucket(ctx context.Context, name string) {
 	}
 }
 
-// parameters looks at which secrets there are, and not at what they are.
+// parameters looks at which secrets there are. Their values stay where they are, encrypted or not.
 func (s *Stack) parameters(ctx context.Context, path string) {
 	type counted struct {
 		folders map[string]int
@@ -154,7 +154,9 @@ func (s *Stack) parameters(ctx context.Context, path string) {
 	}
 	found, err := ask(ctx, s.Patience, func(ctx context.Context) (counted, error) {
 		c := counted{folders: map[string]int{}}
-		pages := ssm.NewGetParametersByPathPaginator(ssm.NewFromConfig(s.Config), &ssm.GetParametersByPathInput{Path: &path, Recursive: aws.Bool(true), MaxResults: aws.Int32(10)})
+		pages := ssm.NewDescribeParametersPaginator(ssm.NewFromConfig(s.Config), &ssm.DescribeParametersInput{
+			ParameterFilters: []types.ParameterStringFilter{{Key: aws.String("Path"), Option: aws.String("Recursive"), Values: []string{path}}},
+		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -173,7 +175,7 @@ func (s *Stack) parameters(ctx context.Context, path string) {
 	})
 	switch {
 	case err != nil:
-		c := failed("parameters", "ssm:GetParametersByPath on "+path, err)
+		c := failed("parameters", "ssm:DescribeParameters", err)
 		c.Text = "the parameter store: " + c.Text
 		s.add(c)
 	case len(found.open) > 0:

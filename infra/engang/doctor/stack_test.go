@@ -90,12 +90,12 @@ func TestWhatIsWrongWithAStack(t *testing.T) {
 		{"letters lie open", func(c *cloud) { c.change("GetQueueAttributes dead", `"true"`, `"false"`) }, "dead letters", doctor.Fault, "not encrypted"},
 		{"the bucket is gone", func(c *cloud) { c.reply["HEAD"] = reply{status: 404} }, "bucket", doctor.Fault, "my-stack-bodies that the stack names is not there"},
 		{"the bucket may not be seen", func(c *cloud) { c.reply["HEAD"] = reply{status: 403} }, "bucket", doctor.NotAllowed, "Forbidden"},
-		{"the parameter store is slow", func(c *cloud) { c.reply["GetParametersByPath"] = reply{hang: true} }, "parameters", doctor.NoAnswer, "the parameter store: no answer within 300ms"},
-		{"the parameter store cannot now", func(c *cloud) { c.reply["GetParametersByPath"] = refuses("ThrottlingException") }, "parameters", doctor.NoAnswer, "cannot answer now"},
-		{"the parameter store refuses", func(c *cloud) { c.reply["GetParametersByPath"] = refuses("AccessDeniedException") }, "parameters", doctor.NotAllowed, "the parameter store: this identity may not look"},
-		{"it is not understood", func(c *cloud) { c.reply["GetParametersByPath"] = refuses("ValidationException") }, "parameters", doctor.Fault, "AWS refuses: ValidationException"},
+		{"the parameter store is slow", func(c *cloud) { c.reply["DescribeParameters"] = reply{hang: true} }, "parameters", doctor.NoAnswer, "the parameter store: no answer within 300ms"},
+		{"the parameter store cannot now", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ThrottlingException") }, "parameters", doctor.NoAnswer, "cannot answer now"},
+		{"the parameter store refuses", func(c *cloud) { c.reply["DescribeParameters"] = refuses("AccessDeniedException") }, "parameters", doctor.NotAllowed, "the parameter store: this identity may not look"},
+		{"it is not understood", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ValidationException") }, "parameters", doctor.Fault, "AWS refuses: ValidationException"},
 		{"a secret lies open", func(c *cloud) {
-			c.change("GetParametersByPath", `models/openai","Type":"SecureString"`, `models/openai","Type":"String"`)
+			c.change("DescribeParameters", `models/openai","Type":"SecureString"`, `models/openai","Type":"String"`)
 		}, "parameters", doctor.Fault, "not encrypted: models/openai"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
