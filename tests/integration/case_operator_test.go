@@ -16,9 +16,7 @@ import (
 // The inbox is what is true: the reconciler sends again what a purge took, once each, and what is done already stays.
 func TestCaseSQS08ChangingRetentionEmptiedTheQueue(t *testing.T) {
 	sideBySide(t)
-	o := caseOptions()
-	o.Speed = brisk
-	each(t, o, func(t *testing.T, s *system) {
+	each(t, caseOptions(), func(t *testing.T, s *system) {
 		const pending, done = 200, 20
 		var ids []string
 		for i := range done + pending {
@@ -35,6 +33,7 @@ func TestCaseSQS08ChangingRetentionEmptiedTheQueue(t *testing.T) {
 			t.Fatalf("the queue is not empty, %d calls", s.calls())
 		}
 		before := s.Record().Counts()["send event"]
+		s.hurry()
 		s.rest()
 		if sent := s.Record().Counts()["send event"] - before; s.calls() != done+pending || sent < pending {
 			t.Errorf("%d calls, %d sends", s.calls(), sent)

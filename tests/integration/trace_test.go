@@ -119,7 +119,8 @@ func (s *system) hurry() {
 // A whole run on one system, with marks in everything that is confidential: none stands in what the system tells.
 func TestNothingConfidentialIsToldInAWholeRun(t *testing.T) {
 	sideBySide(t)
-	path := edited(t, "You write short, factual product texts in the language given.", markPrompt+": you write short, factual product texts in the language given.")
+	path := edited(t, "data: {event_days: 30, result_days: 400}", "data: {event_days: 2, result_days: 4}", // an export looks through all those days
+		"You write short, factual product texts in the language given.", markPrompt+": you write short, factual product texts in the language given.")
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		l := &trail{log: &logbook{to: t.Output()}, all: &trouble{}, rest: openShop(t), texts: map[string][]string{}}
 		l.model = &ear{say: telling, regrets: func(answer map[string]any) { answer["error"].(map[string]any)["message"] = markRegret + " " + markBody }}
