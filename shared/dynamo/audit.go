@@ -22,7 +22,36 @@ func (t *Table) Audit(ctx context.Context, e audit.Entry) error {
 	return nil
 }
 
-// AuditTrail reads the acts of a day (UTC) in a scope, the oldest first.
+// Acts reads one page of the acts of a day (UTC) in a scope, the newest first. Next is empty at the end of the day.
+func (t *Table) Acts(ctx context.Context, s object.Scope, day time.Time, page Page) (acts []audit.Entry, next string, err error) {
+	before := page.After
+	if before == "" {
+		before = "~" // behind every range key
+	}
+	for more := true; more && len(acts) < page.Limit; {
+		var items []item
+		room := int32(page.Limit - len(acts))
+		items, more, err = t.query(ctx, search{call: "audit", when: collectionUntil, backward: true, limit: min(room, t.limit(room)),
+			given: item{":hash": str(auditHash(s, day)), ":before": str(before)}})
+		if err != nil {
+			return nil, "", fmt.Errorf("read acts of %s on %s: %w", s, dayText(day), err)
+		}
+		for _, it := range items {
+			e, err := readEntry(s, it)
+			if err != nil {
+				return nil, "", fmt.Errorf("read acts of %s on %s: %w", s, dayText(day), err)
+			}
+			acts, before = append(acts, e), stamp(e.At, e.ID)
+		}
+		if next = ""; more && len(items) > 0 {
+			next = before
+		}
+		more = next != ""
+	}
+	return acts, next, nil
+}
+
+// AuditTrail reads all acts of a day (UTC) in a scope, the oldest first.
 func (t *Table) AuditTrail(ctx context.Context, s object.Scope, day time.Time) ([]audit.Entry, error) {
 	items, err := t.collection(ctx, "audit", auditHash(s, day))
 	if err != nil {
@@ -30,13 +59,19 @@ func (t *Table) AuditTrail(ctx context.Context, s object.Scope, day time.Time) (
 	}
 	var trail []audit.Entry
 	for _, it := range items {
-		r := &reader{it: it}
-		e := audit.Entry{Scope: s, By: r.text("by"), Act: r.text("act"), Target: r.text("target"), Reason: r.text("note"), ExpiresAt: r.expiry()}
-		at, id, err := stamped(r.text("sk"))
-		if e.At, e.ID = at, id; err != nil || r.err != nil {
-			return nil, fmt.Errorf("read acts of %s on %s: %w", s, dayText(day), errors.Join(err, r.err))
+		e, err := readEntry(s, it)
+		if err != nil {
+			return nil, fmt.Errorf("read acts of %s on %s: %w", s, dayText(day), err)
 		}
 		trail = append(trail, e)
 	}
 	return trail, nil
+}
+
+func readEntry(s object.Scope, it item) (audit.Entry, error) {
+	r := &reader{it: it}
+	e := audit.Entry{Scope: s, By: r.text("by"), Act: r.text("act"), Target: r.text("target"), Reason: r.text("note"), ExpiresAt: r.expiry()}
+	at, id, err := stamped(r.text("sk"))
+	e.At, e.ID = at, id
+	return e, errors.Join(err, r.err)
 }

@@ -55,7 +55,7 @@ func exported(s statement) Statement {
 }
 
 // KeyConditions is every key condition of expr.go.
-var KeyConditions = map[string]string{"collectionAfter": collectionAfter, "openBetween": openBetween, "listBefore": listBefore}
+var KeyConditions = map[string]string{"collectionAfter": collectionAfter, "collectionUntil": collectionUntil, "openBetween": openBetween, "listBefore": listBefore}
 
 // Values is what a statement would send for the given values.
 func Values(update, when string, given map[string]types.AttributeValue) (map[string]types.AttributeValue, error) {

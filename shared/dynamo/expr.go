@@ -252,6 +252,7 @@ var (
 // the one before it, so that a key that has left the index meanwhile does no harm.
 const (
 	collectionAfter = "#pk = :hash AND #sk > :after"
+	collectionUntil = "#pk = :hash AND #sk < :before"
 	openBetween     = "#oq = :shard AND #od BETWEEN :after AND :before"
 	listBefore      = "#lq = :shard AND #ld < :before"
 )

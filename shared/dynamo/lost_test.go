@@ -75,6 +75,10 @@ var reads = []struct {
 		_, err := table.Spent(ctx, shop, "product-card", "2026-11-29")
 		return err
 	}},
+	{"acts", "audit", func(ctx context.Context, table *dynamo.Table) error {
+		_, _, err := table.Acts(ctx, shop, noon, dynamo.Page{Limit: 9})
+		return err
+	}},
 	{"audit trail", "audit", func(ctx context.Context, table *dynamo.Table) error {
 		_, err := table.AuditTrail(ctx, shop, noon)
 		return err

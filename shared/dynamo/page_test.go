@@ -197,6 +197,39 @@ func TestAnObjectIsReadWhole(t *testing.T) {
 	})
 }
 
+// Whatever a page holds, by our limit and by the engine's, every act of the day comes once, the newest first.
+func TestActsArePagedNewestFirst(t *testing.T) {
+	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+		table := db.Open(nil)
+		var want []audit.Entry
+		for n := range 9 {
+			e := audit.Entry{Scope: shop, At: later(n / 2), ID: fmt.Sprint("act_", n), By: "ann", Act: "look", Target: "product:794", Reason: "why", ExpiresAt: later(9e6)}
+			must(t, table.Audit(t.Context(), e))
+			want = append([]audit.Entry{e}, want...)
+			other := e
+			other.Scope.Environment = "production"
+			must(t, table.Audit(t.Context(), other))
+			e.At = e.At.AddDate(0, 0, 1)
+			must(t, table.Audit(t.Context(), e))
+		}
+		for _, engineLimit := range []int32{0, 1, 4} {
+			for _, limit := range []int{1, 4, 9, 100} {
+				table.SetPage(engineLimit)
+				var got []audit.Entry
+				for after, more := "", true; more; {
+					acts, next, err := table.Acts(t.Context(), shop, noon, dynamo.Page{After: after, Limit: limit})
+					must(t, err)
+					if len(acts) > limit {
+						t.Errorf("a page of %d, of at most %d", len(acts), limit)
+					}
+					got, after, more = append(got, acts...), next, next != ""
+				}
+				same(t, fmt.Sprintf("acts, %d a page, %d a request", limit, engineLimit), want, got)
+			}
+		}
+	})
+}
+
 func TestTheAuditTrailIsOneDaysInOrder(t *testing.T) {
 	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
 		table := db.Open(nil)
