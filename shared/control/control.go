@@ -67,6 +67,7 @@ type Store interface {
 	Spending
 	Drafts
 	ReviewList
+	Acts
 }
 
 // Endpoints is the applied configuration.

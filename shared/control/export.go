@@ -29,7 +29,7 @@ type Exporting struct {
 }
 
 // An Export is one page of everything that is held of an object. Purposes and recipients stand on the first;
-// operations come before results, and results before events.
+// operations come before results, results before events, and what was done to it comes last.
 type Export struct {
 	Kind        string          `json:"kind"` // "export"
 	Object      string          `json:"object"`
@@ -43,6 +43,7 @@ type Export struct {
 	Operations  []HeldOperation `json:"operations"`
 	Results     []HeldResult    `json:"results"`
 	Events      []HeldEvent     `json:"events"` // the newest first
+	Acts        []Act           `json:"acts"`   // on it, its operations and its events, the newest first
 	Next        string          `json:"next"`   // asks for the page behind this one; empty at the end
 }
 
@@ -83,6 +84,7 @@ const (
 	stageResults    = "results"
 	stageOlder      = "older" // events further back than the walk goes
 	stageEvents     = "events"
+	stageActs       = "acts"
 )
 
 // Export shows everything that is held of an object: its events with their bodies, operations with attempts,
@@ -103,7 +105,7 @@ func (c *Control) Export(ctx context.Context, scope object.Scope, in Exporting) 
 	}
 	doc := Export{
 		Kind: "export", Object: in.Object.String(), Tenant: scope.Tenant, Environment: scope.Environment, At: j.At, By: in.By, Reason: in.Reason,
-		Purposes: []Purpose{}, Recipients: []Recipient{}, Operations: []HeldOperation{}, Results: []HeldResult{}, Events: []HeldEvent{},
+		Purposes: []Purpose{}, Recipients: []Recipient{}, Operations: []HeldOperation{}, Results: []HeldResult{}, Events: []HeldEvent{}, Acts: []Act{},
 	}
 	x := &exporter{Control: c, scope: scope, id: in.Object, journey: j, doc: &doc}
 	if err := x.page(ctx, in.After == ""); err != nil {
@@ -146,6 +148,9 @@ func (x *exporter) page(ctx context.Context, first bool) error {
 			next = stageEvents
 		case stageEvents:
 			full, err = x.events(ctx)
+			next = stageActs
+		case stageActs:
+			full, err = x.acts(ctx)
 		default:
 			return ErrCursor
 		}
@@ -158,7 +163,7 @@ func (x *exporter) page(ctx context.Context, first bool) error {
 		case next == "":
 			return nil
 		}
-		x.journey.Stage, x.journey.Index = next, 0
+		x.journey.Stage, x.journey.Index, x.journey.Place = next, 0, ""
 	}
 }
 

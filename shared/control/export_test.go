@@ -32,6 +32,7 @@ func (d *office) everything(t *testing.T) (all control.Export, pages int) {
 			all = page
 		} else {
 			all.Operations, all.Results, all.Events = append(all.Operations, page.Operations...), append(all.Results, page.Results...), append(all.Events, page.Events...)
+			all.Acts = append(all.Acts, page.Acts...)
 			if len(page.Purposes)+len(page.Recipients) > 0 {
 				t.Errorf("page %d says again what it is for", pages)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,7 @@ type memory struct {
 	scopes    []object.Scope
 	trail     []audit.Entry
 	noAudit   error
+	noActs    error
 	bodies    int // read
 	lists     int // pages of the list index
 	stopped       // what tests of cancel, pause and stats need
@@ -97,6 +99,22 @@ func (m *memory) Audit(_ context.Context, e audit.Entry) error {
 		m.trail = append(m.trail, e)
 	}
 	return m.noAudit
+}
+
+// Acts gives those of a day in the order of the table: by time and id.
+func (m *memory) Acts(_ context.Context, scope object.Scope, day time.Time, after string, limit int) (acts []audit.Entry, next string, err error) {
+	key := func(e audit.Entry) string { return fmt.Sprintf("%013d#%s", e.At.UnixMilli(), e.ID) }
+	all := slices.SortedFunc(slices.Values(m.trail), func(a, b audit.Entry) int { return strings.Compare(key(b), key(a)) })
+	for _, e := range all {
+		if e.Scope != scope || e.At.UTC().Truncate(24*time.Hour) != day || after != "" && key(e) >= after {
+			continue
+		}
+		if len(acts) == limit {
+			return acts, key(acts[limit-1]), nil
+		}
+		acts = append(acts, e)
+	}
+	return acts, "", m.noActs
 }
 
 func (m *memory) Read(_ context.Context, b inbox.Body) ([]byte, error) {

@@ -71,22 +71,29 @@ func (c *Control) walk(scope object.Scope, span Span) (*walker, error) {
 	if span.After == "" {
 		return w, nil
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(span.After)
-	if err != nil {
-		return nil, ErrCursor
-	}
-	day, after, _ := strings.Cut(string(raw), "|")
-	if w.day, err = time.Parse(time.DateOnly, day); err != nil {
-		return nil, ErrCursor
-	}
-	w.after = after
-	return w, nil
+	var err error
+	w.day, w.after, err = readCursor(span.After)
+	return w, err
 }
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func cursor(day time.Time, after string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(day.Format(time.DateOnly) + "|" + after))
+}
+
+// readCursor reads a place: a day, and a key of it; empty for all of the day.
+func readCursor(text string) (time.Time, string, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return time.Time{}, "", ErrCursor
+	}
+	date, after, _ := strings.Cut(string(raw), "|")
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return time.Time{}, "", ErrCursor
+	}
+	return day, after, nil
 }
 
 // cursor says where the walk goes on; empty at its end.

@@ -28,6 +28,7 @@
 //	POST /api/pause         {"kind","name","until","reason"}: holds everything, an endpoint, a recipe or a model
 //	POST /api/resume        {"kind","name","reason"}
 //	GET  /api/stats         ?since until after: sums of one page of events
+//	GET  /api/audit         ?object target_id since until after limit: what was done, the newest first
 //
 // Each takes tenant and environment where a stack has more than one; a set says them itself. Errors are
 // RFC 9457 documents.
@@ -65,6 +66,7 @@ type desk interface {
 	Events(ctx context.Context, scope object.Scope, f control.EventFilter, span control.Span) (control.List[control.Event], error)
 	Operations(ctx context.Context, scope object.Scope, f control.OperationFilter, span control.Span) (control.List[control.Operation], error)
 	Show(ctx context.Context, scope object.Scope, id string, since time.Time) (control.Any, error)
+	Audit(ctx context.Context, scope object.Scope, f control.ActFilter, span control.Span) (control.List[control.Act], error)
 	Find(ctx context.Context, scope object.Scope, endpoint, eventID string, since time.Time) (control.Any, error)
 	Endpoint(ctx context.Context, name string) (control.Endpoint, error)
 	Reveal(ctx context.Context, scope object.Scope, l control.Look) (control.Content, error)

@@ -104,6 +104,10 @@ func (d *desk) Dismiss(_ context.Context, s object.Scope, a control.Deciding) (c
 	return control.Decided{Kind: "decision"}, d.note("dismiss %s %+v", s, a)
 }
 
+func (d *desk) Audit(_ context.Context, s object.Scope, f control.ActFilter, span control.Span) (control.List[control.Act], error) {
+	return control.List[control.Act]{Items: []control.Act{}}, d.note("audit %s %+v %s %s %s %d", s, f, stamp(span.Since), stamp(span.Until), span.After, span.Limit)
+}
+
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -142,6 +146,8 @@ func TestCallsReachTheUseCaseAsTheyAreMeant(t *testing.T) {
 		{"GET", "/api/operations", "recipe=r&state=s&category=unusable+output&object=o&limit=500", "", "operations shop/test {Recipe:r State:s Category:unusable output Object:o} 500"},
 		{"GET", "/api/show", "id=product%3A794%2Fproduct-card%403%2F9f&since=2026-11-01T00:00:00Z", "", "show shop/test product:794/product-card@3/9f 2026-11-01T00:00:00Z"},
 		{"GET", "/api/show", "endpoint=woo-shop&event_id=msg_1", "", "find shop/test woo-shop msg_1"},
+		{"GET", "/api/audit", "", "", "audit shop/test {Object: Target:} - -  0"},
+		{"GET", "/api/audit", "tenant=a&environment=b&object=product%3A7&target_id=evt_1&since=2026-11-01T00:00:00Z&until=2026-11-02T00:00:00Z&after=c&limit=7", "", "audit a/b {Object:product:7 Target:evt_1} 2026-11-01T00:00:00Z 2026-11-02T00:00:00Z c 7"},
 		{"GET", "/api/endpoints", "name=woo-shop", "", "endpoint woo-shop"},
 		{"POST", "/api/reveal", "", `{"id":"evt_1","reason":"why"}`, "reveal shop/test {ID:evt_1 By:arn:ann Reason:why}"},
 		{"GET", "/api/version", "", "", ""},
@@ -201,6 +207,8 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"no such address", "GET", "/api/nothing", "", "", nil, 404, "no-such-address"},
 		{"another method", "POST", "/api/events", "", "", nil, 405, "method-not-allowed"},
 		{"a misspelt filter", "GET", "/api/events", "stat=parked", "", nil, 400, "bad-parameter"},
+		{"a misspelt filter of acts", "GET", "/api/audit", "target=x", "", nil, 400, "bad-parameter"},
+		{"a cursor of acts that is none", "GET", "/api/audit", "after=x", "", control.ErrCursor, 400, "cursor"},
 		{"no time", "GET", "/api/events", "since=yesterday", "", nil, 400, "since"},
 		{"no number", "GET", "/api/events", "limit=501", "", nil, 400, "limit"},
 		{"no truth", "GET", "/api/events", "duplicates=maybe", "", nil, 400, "duplicates"},

@@ -53,6 +53,12 @@ func (s store) Listed(ctx context.Context, scope object.Scope, day time.Time, af
 	return ids, next, reached(err)
 }
 
+// Acts lists the acts of a day.
+func (s store) Acts(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) ([]audit.Entry, string, error) {
+	acts, next, err := s.table.Acts(ctx, scope, day, dynamo.Page{After: after, Limit: limit})
+	return acts, next, reached(err)
+}
+
 // Scopes lists the tenants and environments that have an endpoint.
 func (s store) Scopes(ctx context.Context) ([]object.Scope, error) {
 	all, err := s.table.Scopes(ctx)

@@ -23,7 +23,7 @@ func TestAStoreThatCannotBeHadIs503(t *testing.T) {
 	defer down.Close()
 	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
 	h := handler.New(handler.Settings{Table: "t", Bodies: "b"}, cfg, slog.New(slog.DiscardHandler))
-	for _, path := range []string{"/api/events?", "/api/operations?", "/api/show?id=product%3A1", "/api/show?id=evt_aaaaaaaaaaaaaaaa", "/api/endpoints?name=x", "/api/review?"} {
+	for _, path := range []string{"/api/events?", "/api/operations?", "/api/show?id=product%3A1", "/api/show?id=evt_aaaaaaaaaaaaaaaa", "/api/endpoints?name=x", "/api/review?", "/api/audit?"} {
 		e := request(http.MethodGet, path, "tenant=shop&environment=test", "")
 		e.RawPath, e.RawQueryString = splitQuery(path)
 		out, err := h.Handle(t.Context(), e)

@@ -48,6 +48,7 @@ var routes = map[string]map[string]serve{
 	"resume":     {http.MethodPost: (*Handler).resume},
 	"pauses":     {http.MethodGet: (*Handler).pauses},
 	"stats":      {http.MethodGet: (*Handler).stats},
+	"audit":      {http.MethodGet: (*Handler).audit},
 
 	"review":         {http.MethodGet: (*Handler).review},
 	"review/approve": {http.MethodPost: (*Handler).approve},
@@ -101,6 +102,17 @@ func (h *Handler) operations(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	return h.desk.Operations(ctx, scope, f, span)
+}
+
+func (h *Handler) audit(ctx context.Context, c call) (any, error) {
+	if err := known(c, append(spanNames, "object", "target_id")...); err != nil {
+		return nil, err
+	}
+	scope, span, err := h.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return h.desk.Audit(ctx, scope, control.ActFilter{Object: c.query.Get("object"), Target: c.query.Get("target_id")}, span)
 }
 
 func (h *Handler) show(ctx context.Context, c call) (any, error) {

@@ -76,6 +76,12 @@ func (c *Client) Operations(ctx context.Context, f Filter) (control.List[control
 	return list, c.get(ctx, "operations", f, &list)
 }
 
+// Audit asks for one page of what was done.
+func (c *Client) Audit(ctx context.Context, f Filter) (control.List[control.Act], error) {
+	var list control.List[control.Act]
+	return list, c.get(ctx, "audit", f, &list)
+}
+
 // Show asks for what an id names, or what a sender's id names at an endpoint.
 func (c *Client) Show(ctx context.Context, f Filter) (control.Any, error) {
 	var doc control.Any

@@ -92,6 +92,7 @@ func serveCanned(t *testing.T) *canned {
 	c := &canned{answer: map[string]any{
 		"/api/events":     control.List[control.Event]{Items: []control.Event{settledEvent(), parkedEvent()}},
 		"/api/operations": control.List[control.Operation]{Items: []control.Operation{completed(), inReview()}},
+		"/api/audit":      cannedActsDone(),
 		"/api/show":       object(),
 		"/api/endpoints":  control.Endpoint{Kind: "endpoint", Name: "woo-shop", Provider: "woocommerce", Secrets: []string{"ssm:hooks/woo-shop/1"}},
 		"/api/config":     control.Config{Kind: "config", Tenant: "shop", Environment: "test", Revision: 1},
@@ -114,6 +115,17 @@ func serveCanned(t *testing.T) *canned {
 	t.Cleanup(server.Close)
 	c.url = server.URL
 	return c
+}
+
+func cannedActsDone() control.List[control.Act] {
+	act := func(seconds int, by, act, target, reason string) control.Act {
+		return control.Act{Kind: "act", ID: fmt.Sprintf("act-%d", -seconds), Tenant: "shop", Environment: "test", At: *at(seconds), By: by, Act: act, Target: target, Reason: reason, ExpiresAt: at(400 * 24 * 3600)}
+	}
+	return control.List[control.Act]{Items: []control.Act{
+		act(-5, "arn:aws:iam::000000000000:user/ann", "redrive, refused", "product:8/product-card@3/77aa00112233", "after the outage"),
+		act(-60, "bob", "pause", "endpoint woo-shop", "supplier feed is broken"),
+		act(-3600, "ann", "apply", "revision 7", ""),
+	}}
 }
 
 var engine = sync.OnceValue(kumo.NewServer)

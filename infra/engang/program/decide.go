@@ -141,7 +141,7 @@ func (p *program) dismissCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "dismiss ID", Short: "Take what failed, is parked or in conflict off the review list", Args: oneID,
-		Long: "ID is a failed operation (a unique beginning), a parked event (evt_…), or a conflict (evt_…/digest, as the list shows it). Nothing is done about it; until it leaves the table it can still be redriven by name.\n" +
+		Long: "ID is a failed operation (a unique beginning), a parked event (evt_…), or a conflict (evt_…/digest, as the list shows it). Nothing is done about it; it can still be redriven by name as long as the event that waits for it is there (event_days).\n" +
 			"A draft is approved or rejected.",
 		Example: "  engang review dismiss product:794/product-card@3/9f2c --reason \"the product is gone\"\n  engang dismiss evt_3k9a5xq7mz2bcd4f --reason \"a test of the sender\"",
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.dismiss(cmd.Context(), args[0], reason) },

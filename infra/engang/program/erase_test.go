@@ -152,6 +152,8 @@ func exportPages() func() any {
 		Purposes: []control.Purpose{}, Recipients: []control.Recipient{}, Operations: []control.HeldOperation{}, Results: []control.HeldResult{},
 		Events: []control.HeldEvent{{Event: parkedEvent(), Body: []byte("no JSON")}, {Event: parkedEvent()}},
 	}
+	acts := cannedActsDone().Items
+	first.Acts, second.Acts = acts[:1], acts[1:2]
 	return inTurn(first, second)
 }
 

@@ -131,6 +131,7 @@ func exportAll(ctx context.Context, c *client.Client, h client.Held) (exportDoc,
 			doc.Export = page
 		} else {
 			doc.Operations, doc.Results = append(doc.Operations, page.Operations...), append(doc.Results, page.Results...)
+			doc.Acts = append(doc.Acts, page.Acts...)
 		}
 		for _, e := range page.Events {
 			doc.Events = append(doc.Events, exported(e))

@@ -249,6 +249,9 @@ func TestActsOnWorkOfARunningSystem(t *testing.T) {
 		{[]string{"cancel", list.Items[0].ID, "--reason", "a test"}, 0, `"already":true`},
 		{[]string{"cancel", "product:1/r@1/ab", "--reason", "a test"}, 3, "not-found"},
 		{[]string{"events", "--state", "cancelled"}, 0, list.Items[0].ID},
+		{[]string{"audit"}, 0, `"act":"cancel","target":"` + list.Items[0].ID + `","reason":"a test"`},
+		{[]string{"audit", "--target-id", "endpoint woo-shop"}, 0, `"act":"pause, refused","target":"endpoint woo-shop","reason":"try"`},
+		{[]string{"audit", "--object", list.Items[0].Object}, 0, `"target":"` + list.Items[0].ID + `"`},
 		{[]string{"stats"}, 0, `"unsettled":{"open":0,`},
 	} {
 		code, stdout, stderr := live(t, s, append([]string{"--json", "--as", "ann"}, c.args...)...)

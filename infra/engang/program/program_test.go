@@ -32,6 +32,9 @@ func TestOutputOfEachCommand(t *testing.T) {
 		{"events-more", more, []string{"events", "--limit", "1"}},
 		{"events-none", control.List[control.Event]{}, []string{"events"}},
 		{"operations", nil, []string{"operations"}},
+		{"audit", nil, []string{"audit"}},
+		{"audit-more", control.List[control.Act]{Items: cannedActsDone().Items[:1], Next: "cursor-1"}, []string{"audit", "--object", "product:8", "--limit", "1"}},
+		{"audit-none", control.List[control.Act]{Items: []control.Act{}}, []string{"audit"}},
 		{"show-object", nil, []string{"show", "product:794"}},
 		{"show-event", event, []string{"show", event.ID}},
 		{"show-parked", parked, []string{"show", parked.ID}},
@@ -81,6 +84,8 @@ func TestFlagsBecomeTheQuery(t *testing.T) {
 			map[string]string{"since": "2026-11-29T10:00:00Z", "until": "2026-11-29T11:00:00Z", "after": "c", "limit": "7", "endpoint": "e", "type": "t", "object": "o:1", "state": "parked", "event_id": "m", "duplicates": "true", "tenant": "a", "environment": "test"}},
 		{[]string{"operations", "--recipe", "r", "--state", "failed", "--category", "unusable output", "--object", "o:1", "--since", "30d"},
 			map[string]string{"since": "2026-10-30T12:00:00Z", "limit": "50", "recipe": "r", "state": "failed", "category": "unusable output", "object": "o:1"}},
+		{[]string{"audit", "--object", "o:1", "--target-id", "evt_1", "--since", "2h", "--until", "1h", "--after", "c", "--limit", "7"},
+			map[string]string{"since": "2026-11-29T10:00:00Z", "until": "2026-11-29T11:00:00Z", "after": "c", "limit": "7", "object": "o:1", "target_id": "evt_1"}},
 		{[]string{"show", "product:1/r@1/ab", "--since", "1d"}, map[string]string{"id": "product:1/r@1/ab", "since": "2026-11-28T12:00:00Z"}},
 		{[]string{"show", "--endpoint", "crm", "--event-id", "msg_1"}, map[string]string{"endpoint": "crm", "event_id": "msg_1", "since": "2026-11-26T12:00:00Z"}},
 	} {
@@ -300,7 +305,7 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	for _, name := range []string{"infra/local.yaml", "config/all.yaml", "shop.yaml", "crm.yaml"} { // of no secret and no sender
 		write(t, name, "version: 1\ntenant: shop\nenvironment: test\n")
 	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay", "cancel", "pause", "resume", "stats", "doctor",
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay", "cancel", "pause", "resume", "stats", "audit", "doctor",
 		"review", "review approve", "review reject", "review dismiss", "approve", "reject", "dismiss"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")

@@ -41,6 +41,18 @@ func (c Clock) Operations(w io.Writer, list []control.Operation, head bool) erro
 	return Columns(w, "", rows)
 }
 
+// Acts writes what was done, with a head line if asked.
+func (c Clock) Acts(w io.Writer, list []control.Act, head bool) error {
+	var rows [][]string
+	if head {
+		rows = append(rows, []string{"at", "by", "act", "on", "why"})
+	}
+	for _, a := range list {
+		rows = append(rows, []string{c.Second(&a.At), a.By, a.Act, ShortOperation(a.Target), orDash(a.Reason)})
+	}
+	return Columns(w, "", rows)
+}
+
 // cost is what an operation cost, as far as anybody knows.
 func cost(o control.Operation) string {
 	if o.CostAtLeast {
