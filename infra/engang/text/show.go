@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ func (c Clock) operation(w io.Writer, o control.Operation) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	return c.timeline(w, attempts(o))
+	return c.timeline(w, slices.Concat(attempts(o), decided(o)))
 }
 
 // unknown says why a cost is a lower bound.
@@ -129,7 +130,7 @@ func (c Clock) object(w io.Writer, o control.Object) error {
 		all = append(all, arrivals(e)...)
 	}
 	for _, op := range o.Operations {
-		all = append(all, attempts(op)...)
+		all = append(all, slices.Concat(attempts(op), decided(op))...)
 	}
 	for _, r := range o.Results {
 		all = append(all, happened(&r.At, "result", r.Recipe, "version "+r.ObjectVersion, ShortDigest(r.Digest)+kept(r.OutputKept)))

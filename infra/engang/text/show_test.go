@@ -125,3 +125,32 @@ func TestAnErasedEventSaysWhenItWasErased(t *testing.T) {
 		}
 	}
 }
+
+// What persons decided stands where it happened, of an object and of an operation.
+func TestDecisionsStandInTheTimeline(t *testing.T) {
+	op := func(state string, decided, dismissed *control.Decision) control.Operation {
+		return control.Operation{
+			Recipe: "r@1", InputDigest: "sha256:aa", State: state, Decision: decided, Dismissed: dismissed,
+			Attempts: []control.Attempt{{Outcome: "usable", StartedAt: &noon, EndedAt: at(time.Second)}},
+		}
+	}
+	by := func(who string, after time.Duration) *control.Decision {
+		return &control.Decision{By: who, At: *at(after), Note: "why not"}
+	}
+	for _, c := range []struct {
+		op   control.Operation
+		want string
+	}{
+		{op("completed", by("ann", time.Minute), nil), "2026-11-29 12:01:00.000 approved r@1/aa by ann why not"},
+		{op("rejected", by("bob", time.Minute), nil), "2026-11-29 12:01:00.000 rejected r@1/aa by bob why not"},
+		{op("failed", by("cid", time.Minute), nil), "2026-11-29 12:01:00.000 cancelled r@1/aa by cid why not"},
+		{op("failed", nil, by("dan", time.Minute)), "2026-11-29 12:01:00.000 dismissed r@1/aa by dan why not"},
+		{op("pending", by("eve", time.Minute), nil), "2026-11-29 12:01:00.000 decided r@1/aa by eve why not"},
+	} {
+		for _, doc := range []control.Any{{Operation: &c.op}, {Object: &control.Object{Complete: true, Operations: []control.Operation{c.op}}}} {
+			if _, lines := shown(t, doc); len(lines) != 2 || lines[1] != c.want {
+				t.Errorf("%q, want %s", lines, c.want)
+			}
+		}
+	}
+}

@@ -88,6 +88,18 @@ func attempts(o control.Operation) []moment {
 	return all
 }
 
+// decided are what persons decided about an operation, as it stands; what they did before a redrive is in the audit log.
+func decided(o control.Operation) []moment {
+	word := map[string]string{"completed": "approved", "rejected": "rejected", "failed": "cancelled"}[o.State]
+	var all []moment
+	for what, d := range map[string]*control.Decision{cmp.Or(word, "decided"): o.Decision, "dismissed": o.Dismissed} {
+		if d != nil {
+			all = append(all, happened(&d.At, what, ShortOperation(o.Recipe+"/"+strings.TrimPrefix(o.InputDigest, "sha256:")), "by "+d.By, d.Note))
+		}
+	}
+	return all
+}
+
 // rest says how long nothing was tried behind an attempt: what the provider asked for, or our own backoff.
 func rest(attempts []control.Attempt) string {
 	if len(attempts) < 2 || attempts[0].EndedAt == nil || attempts[1].StartedAt == nil {
