@@ -163,6 +163,9 @@ func TestAPauseByAPersonHoldsWhatItNames(t *testing.T) {
 			t.Errorf("operation %s, %d calls", op.State, w.model.count())
 		}
 		w.run(id)
+		if err := w.table.RemovePause(t.Context(), card); err != nil {
+			t.Fatal(err)
+		}
 		w.put(pause.Pause{Target: card, Until: w.clock().Add(time.Minute)})
 		w.run(id)
 		w.open(id, w.clock().Add(time.Minute)) // the pause's own end, since it is sooner
