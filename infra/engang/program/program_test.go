@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"engang/infra"
 	"engang/infra/engang/program"
 	"engang/shared/control"
 
@@ -291,7 +292,7 @@ func TestRawBytesAreWrittenAsTheyWere(t *testing.T) {
 // Each flag of --help is in an example, and each example is a command that runs.
 func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, content := range map[string]string{"body.json": `{"id":1}`, "secret.txt": "local-woo-secret\n", "new-secret.txt": secondSecret, "key.txt": "sk-" + firstSecret, "rest-key.txt": "ck_" + firstSecret + ":cs_" + secondSecret} {
+	for name, content := range map[string]string{"body.json": `{"id":1}`, "secret.txt": "local-woo-secret\n", "new-secret.txt": secondSecret, "key.txt": "sk-" + firstSecret, "prices.json": string(infra.Prices), "rest-key.txt": "ck_" + firstSecret + ":cs_" + secondSecret} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +306,7 @@ func TestExamplesRunAndShowEveryFlag(t *testing.T) {
 	for _, name := range []string{"infra/local.yaml", "config/all.yaml", "shop.yaml", "crm.yaml"} { // of no secret and no sender
 		write(t, name, "version: 1\ntenant: shop\nenvironment: test\n")
 	}
-	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay", "cancel", "pause", "resume", "stats", "audit", "doctor",
+	for _, command := range []string{"", "local", "send", "events", "operations", "show", "version", "secret", "secret set", "secret rotate", "secret retire", "apply", "config", "init", "verify", "erase", "export", "dlq", "dlq tidy", "redrive", "replay", "cancel", "pause", "resume", "stats", "audit", "doctor", "cost",
 		"review", "review approve", "review reject", "review dismiss", "approve", "reject", "dismiss"} {
 		_, help, _ := run(t, t.Context(), strings.Fields(command+" --help")...)
 		_, after, _ := strings.Cut(help, "Examples:\n")

@@ -124,3 +124,10 @@ func (t *Template) Type(id string) string {
 	typ, _ := r["Type"].(string)
 	return typ
 }
+
+// Condition names the condition on which a resource is made, or "".
+func (t *Template) Condition(id string) string {
+	r, _ := t.resources[id].(map[string]any)
+	name, _ := r["Condition"].(string)
+	return name
+}
