@@ -112,7 +112,9 @@ func resource(function string) string {
 // start starts a system whose functions are the built ones.
 func start(t testing.TB, o local.Options) *local.System {
 	t.Helper()
-	o.Artifacts, o.NoThrottle = built(t), true
+	if o.NoThrottle = true; o.Artifacts == "" {
+		o.Artifacts = built(t)
+	}
 	if o.Log == nil {
 		o.Log = t.Output()
 	}

@@ -204,7 +204,7 @@ func hold(t *testing.T, got cost.Counts) {
 	}
 	close := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".LogBytes" }, cmp.Comparer(func(a, b int) bool { return max(a, b)-min(a, b) <= max(a, b)/10 }))
 	if diff := cmp.Diff(want, got, close); diff != "" {
-		t.Errorf("%s (-kept +counted): %s", counts, diff)
+		t.Errorf("%s (-kept +counted): %s\ncount anew: %s; then go run ./infra/engang cost > infra/cost.md", counts, diff, got.By)
 	}
 	for _, f := range got.Flows {
 		t.Logf("%+v", f)
