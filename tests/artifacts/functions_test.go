@@ -272,7 +272,7 @@ func object(t *testing.T, s *local.System, id string) (o control.Object) {
 
 // The built reconciler sends what its sender's enqueue lost.
 func TestTheReconcilerSweeps(t *testing.T) {
-	s := start(t, local.Options{Manual: true, Speed: 200, Faults: "queue:down"})
+	s := start(t, local.Options{Manual: true, Faults: "queue:down"})
 	set := localSet(t)
 	i := slices.IndexFunc(set.Endpoints, func(e config.Endpoint) bool { return e.Name == "woo-shop" })
 	sample, _ := delivery.Sample("woocommerce/product.updated")
@@ -282,7 +282,7 @@ func TestTheReconcilerSweeps(t *testing.T) {
 		t.Fatalf("%d messages, %v: it was enqueued", n, err)
 	}
 	minute := payloads(t, "reconciler")["minute"]
-	for n := 0; n == 0; { // until the event is due
+	for n := 0; n == 0; time.Sleep(100 * time.Millisecond) { // until the event is due
 		var none any
 		invoke(t, s, "reconciler", minute, &none)
 		var err error

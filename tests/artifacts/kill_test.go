@@ -74,7 +74,7 @@ func TestAKilledProcessIsTakenOver(t *testing.T) {
 	} {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, local.Options{Speed: 200, Faults: "worker:" + c.kind})
+			s := start(t, local.Options{Speed: 50, Faults: "worker:" + c.kind})
 			deliver(t, s)
 			for len(s.Faults().Fired()) == 0 {
 				time.Sleep(time.Millisecond)
