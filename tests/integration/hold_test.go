@@ -51,8 +51,8 @@ func TestFiveQuickSavesAreOneCall(t *testing.T) {
 		if s.calls() != 1 {
 			t.Errorf("%d calls", s.calls())
 		}
-		for _, id := range ids[:4] {
-			if e := s.event(id); e.Outcome != "coalesced" {
+		for _, id := range ids[:4] { // superseded: the newest one had its result before this one's turn came
+			if e := s.event(id); e.Outcome != "coalesced" && e.Outcome != "superseded" {
 				t.Errorf("event %s %s", e.State, e.Outcome)
 			}
 		}

@@ -95,7 +95,7 @@ func TestADecisionIsForOneDraft(t *testing.T) {
 			}
 		}
 		for name, in := range map[string]map[string]any{
-			"no digest": {"id": o.ID}, "no reason": {"id": o.ID, "digest": o.Review.Digest, "reason": " "}, "a whole object": {"id": "product:794", "digest": o.Review.Digest},
+			"no digest": {"id": o.ID}, "no reason": {"id": o.ID, "digest": o.Review.Digest, "reason": " "},
 		} {
 			if d := s.decide("ann", "approve", in); d.Code != http.StatusBadRequest {
 				t.Errorf("%s: %+v", name, d)
