@@ -102,6 +102,10 @@ func TestALeaseShowsWhatWasBefore(t *testing.T) {
 			must(t, table.Cancel(t.Context(), cancellation(100)))
 			must(t, table.Redrive(t.Context(), redriving(operation.Failed)))
 		}, state: operation.Pending, lost: operation.Superseded, output: true, log: []operation.Outcome{operation.Flagged, operation.Usable}},
+		{name: "a draft that was set aside, and a worker that died with it", before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			setAside(t, db, table)
+			claimed(t, table, asking(50, 5, 200))
+		}, state: operation.Running, output: true, log: []operation.Outcome{operation.Flagged, operation.Lost, operation.Usable}},
 		{name: "a draft that was set aside", before: setAside, state: operation.Superseded, output: true, log: []operation.Outcome{operation.Flagged, operation.Usable}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
