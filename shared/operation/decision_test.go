@@ -17,6 +17,7 @@ func TestJudgeDecision(t *testing.T) {
 	}{
 		{"approved by this very write", operation.Operation{State: operation.Completed, WriteID: "w-mine", Digest: "d1"}, operation.Completed, operation.OwnDecision},
 		{"rejected by this very write", operation.Operation{State: operation.Rejected, WriteID: "w-mine", Digest: "d1"}, operation.Rejected, operation.OwnDecision},
+		{"this very write, and something else than it leaves", operation.Operation{State: operation.Pending, WriteID: "w-mine"}, operation.Completed, operation.DecidedByOther},
 		{"approved by another", operation.Operation{State: operation.Completed, WriteID: "w-his", Digest: "d1"}, operation.Completed, operation.DecidedByOther},
 		{"rejected by another", operation.Operation{State: operation.Rejected, WriteID: "w-his", Digest: "d1"}, operation.Completed, operation.DecidedByOther},
 		{"redriven since", operation.Operation{State: operation.Pending, WriteID: "w-his"}, operation.Completed, operation.DecidedByOther},
