@@ -1,0 +1,270 @@
+package model
+
+// ends are the steps after a recipe has come to its end: the result, the notices, and the one end of the event.
+func (t turn) ends() {
+	w := t.w
+	switch w.pc {
+	case wPublish:
+		t.publishes()
+	case wSettle:
+		t.settles(evDone, t.note("settles event %v", w.ev))
+	case wDraftSettle:
+		t.settles(evDraft, t.note("settles event %v as review or rejected", w.ev))
+	case wCoalesce:
+		t.settles(evCoalesced, t.note("settles event %v as coalesced by event %v", w.ev, w.out-1))
+	case wCancel:
+		t.settles(evCancelled, t.note("settles event %v as cancelled", w.ev))
+	case wPark:
+		t.parks()
+	case wExhaust:
+		t.exhausts()
+	case wRaise:
+		t.raises()
+	case wNotice:
+		t.notifies()
+	case wDelete:
+		ns := *t.s
+		if k := held(&ns, t.i); k >= 0 {
+			ns.m[k] = message{}
+		}
+		idle(&ns, t.i)
+		t.does(&ns, t.note("deletes its message"))
+	}
+}
+
+// publishes is W5.
+func (t turn) publishes() {
+	w := t.w
+	after := func(ns *State) string {
+		t.published(ns)
+		return ""
+	}
+	t.write(t.note("result <- rank %v, op %v, output %v", w.rank, w.op, w.out),
+		func(ns *State) (bool, string) {
+			r := ns.res[t.at]
+			passes := r.rank < w.rank
+			switch {
+			case t.a("result-token-only"):
+				passes = r.out <= w.out
+			case t.a("design-literal"):
+				passes = passes || r.rank == w.rank && r.op == w.op+1 && r.out < w.out
+			case t.a("result-version-le"):
+				passes = r.rank>>4 <= w.rank>>4
+			}
+			if !passes {
+				return false, ""
+			}
+			ns.res[t.at] = result{w.rank, w.op + 1, w.out}
+			q := ns.op[w.op]
+			switch {
+			case q.rev>>w.out&1 == 1 && q.app>>w.out&1 == 0:
+				return true, "approved-bytes: a draft that nobody approved became the result"
+			case max(r.rank, ns.top[t.at]) > w.rank:
+				return true, "newest-wins: an older version replaced a newer result"
+			case q.st == opCompleted && q.out != w.out || q.st != opCompleted && q.ser != w.out:
+				return true, "fenced: a stale, uncommitted output was published in the result"
+			}
+			return true, ""
+		}, after, after)
+}
+
+func (t turn) published(ns *State) {
+	x := &ns.w[t.i]
+	x.retry = 0
+	t.next(x, wSettle)
+	if t.a("settle-before-result") {
+		x.pc = wDelete
+	}
+	if t.a("design-literal") {
+		x.pc = wComplete
+		if ns.op[x.op].st == opCompleted && x.ser == 0 {
+			x.pc = wSettle
+		}
+	}
+}
+
+// settles is W6. What was settled already, or reopened since, is not looked at.
+func (t turn) settles(st uint8, n note) {
+	after := func(ns *State) string {
+		t.settled(ns)
+		return ""
+	}
+	t.write(n, func(ns *State) (bool, string) {
+		x := &ns.ev[t.w.ev]
+		if !moveSettle.allows(x.st) || x.gen != t.w.gen && !(t.a("no-generation") && st == evDone) {
+			return false, ""
+		}
+		t.moveEvent(x, moveSettle, st)
+		switch st {
+		case evCoalesced:
+			x.by = t.w.out
+		case evDone:
+			x.by, x.off = t.w.by, t.w.bad/offFirst
+		}
+		return true, ""
+	}, after, after)
+}
+
+func (t turn) settled(ns *State) {
+	x := &ns.w[t.i]
+	x.pc, x.retry = wDelete, 0
+	switch {
+	case t.a("settle-before-result"):
+		x.pc = wPublish
+	case t.sc.split && x.ev == 0 && t.a("split-settle-first"):
+		x.pc = wSplitPut
+	case x.probe == 2 && t.a("as-written"):
+		x.pc = wClose
+	}
+}
+
+// parks is W6 of an event that met a failed operation. Refused, the message goes back: the redrive that reopened the
+// event may be for us.
+func (t turn) parks() {
+	after := wDelete
+	if t.a("park-before-notice") {
+		after = wNotice
+	}
+	t.write(t.note("parks event %v (generation %v)", t.w.ev, t.w.gen),
+		func(ns *State) (bool, string) {
+			x := &ns.ev[t.w.ev]
+			if !movePark.allows(x.st) || x.gen != t.w.gen && !t.a("no-generation") {
+				return false, ""
+			}
+			t.moveEvent(x, movePark, evParked)
+			return true, ""
+		}, t.to(uint8(after)), t.to(wReturn))
+}
+
+// exhausts is W9.
+func (t turn) exhausts() {
+	t.write(t.note("op %v -> failed, attempts used up", t.w.op),
+		func(ns *State) (bool, string) {
+			q := &ns.op[t.w.op]
+			if !(q.st == opPending || q.st == opRunning && q.exp == 1) || !moveExhaust.allows(q.st) || q.natt < t.sc.claims {
+				return false, ""
+			}
+			t.move(q, moveExhaust)
+			q.wid = uint8(t.i) + 1
+			t.failed(q)
+			if t.sc.breaker || t.sc.limit > 0 || t.sc.budget.hold > 0 {
+				return true, "paused: an operation ran out of attempts although its work was only held"
+			}
+			return true, ""
+		},
+		func(ns *State) string {
+			ns.w[t.i].retry = 0
+			t.broke(&ns.w[t.i], ns.op[t.w.op])
+			return ""
+		}, t.to(wClaim))
+}
+
+// broke is where a worker goes when the recipe in hand has failed, now or earlier: W10, and the notice when the event
+// is parked. The variant as-written has the order of protocol.md section 6.
+func (t turn) broke(x *worker, q op) {
+	x.pc = wRaise
+	if t.sc.budget.back > 0 {
+		x.tok, x.fls = q.tok, q.fls
+	}
+	switch {
+	case t.a("no-link-raise"):
+		t.raised(x, opFailed)
+	case t.a("as-written"):
+		x.pc = wNotice
+	}
+}
+
+// raises is W10.
+func (t turn) raises() {
+	w := t.w
+	want := uint8(opFailed)
+	if w.seen != 0 {
+		want = w.seen
+	}
+	t.write(t.note("op %v remembers event %v as its newest (rank %v)", w.op, w.ev, w.rank),
+		func(ns *State) (bool, string) {
+			q := &ns.op[w.op]
+			if q.st != want || q.rank >= w.rank || t.dismissedSince(*q) {
+				return false, ""
+			}
+			q.rank, q.evk = w.rank, w.ev+1
+			return true, ""
+		},
+		func(ns *State) string {
+			ns.w[t.i].retry = 0
+			t.raised(&ns.w[t.i], want)
+			return ""
+		},
+		func(ns *State) string {
+			x := &ns.w[t.i]
+			x.retry = 0
+			switch {
+			case t.o.st != want: // redriven or decided meanwhile: start over with a fresh read of the event
+				x.pc = wReturn
+			case t.dismissedSince(t.o):
+				x.seen = opFailed
+			default:
+				t.raised(x, want)
+			}
+			return ""
+		})
+}
+
+// dismissedSince tells whether a person dismissed, or cancelled, what the worker took for news.
+func (t turn) dismissedSince(q op) bool {
+	return t.w.seen == 0 && q.cat|q.dsm == 1 && q.oq == 0 && !t.a("raise-without-dismissal") && !t.a("cancelled-is-broken")
+}
+
+// raised is where a worker goes when the operation knows its event.
+func (t turn) raised(x *worker, want uint8) {
+	cancelled := want == opFailed && x.seen == opFailed
+	x.seen = 0
+	switch {
+	case cancelled:
+		if t.sc.multi {
+			x.bad |= offFirst << (x.rcp - 1)
+		}
+		t.next(x, wCancel)
+		return
+	case want != opFailed:
+		x.bad |= t.multiBit(badDraft)
+		t.next(x, wDraftSettle)
+		return
+	case t.a("as-written"), t.a("park-before-notice"):
+		x.bad |= t.multiBit(badFirst)
+		t.next(x, wPark)
+		return
+	}
+	if t.sc.multi {
+		x.bad |= badFirst << (x.rcp - 1)
+	}
+	t.next(x, wNotice)
+}
+
+// notifies tells the dead-letter queue. A crash behind it sends the notice twice; what failed exists once.
+func (t turn) notifies() {
+	w := t.w
+	t.write(t.note("notice to the dead-letter queue (op %v)", w.op),
+		func(ns *State) (bool, string) {
+			ns.ntc[w.op] = 1
+			if t.sc.budget.back > 0 {
+				ns.ntok[w.op], ns.nfls[w.op] = w.tok, w.fls
+			}
+			return true, ""
+		},
+		func(ns *State) string {
+			x := &ns.w[t.i]
+			x.retry = 0
+			switch {
+			case t.a("as-written"):
+				x.pc = wRaise
+			case t.a("park-before-notice"):
+				x.pc = wDelete
+			case t.sc.multi:
+				t.tells(x)
+			default:
+				x.pc = wPark
+			}
+			return ""
+		}, nil)
+}
