@@ -195,6 +195,9 @@ func TestScenario12CrashAfterEachStep(t *testing.T) {
 func (f flow) struck(t *testing.T, w *watch) {
 	f.broken(t, w)
 	sure := w.target.function != "reconciler" && (f.side == 0 || w.target.call != "model call") // how often it runs depends on the time; whose call is the first, on chance
+	if w.target.nth > 1 && slices.Contains(remembered, w.target.call) {                         // so does whether two that run side by side both miss what is remembered
+		sure = false
+	}
 	if !w.struck && sure {
 		t.Error("the point was not reached")
 	}
