@@ -189,8 +189,9 @@ func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
 		return err
 	}
 	var closings []pause.Closing
+	probes := map[pause.Model]operation.AttemptID{}
 	err = w.recipes(ctx, ev, func(c *recipe.Compiled) *job {
-		return &job{Worker: w, ev: ev, recipe: c.Recipe(), compiled: c, common: common, doc: doc, closings: &closings}
+		return &job{Worker: w, ev: ev, recipe: c.Recipe(), compiled: c, common: common, doc: doc, probes: probes, closings: &closings}
 	})
 	w.close(ctx, closings)
 	return err

@@ -143,10 +143,11 @@ func (j *job) admitted(ctx context.Context, attempt operation.AttemptID) error {
 		return held
 	}
 	b, err := j.breaker(ctx, m)
+	_, granted := j.probes[m] // to this event, and not used for a call yet
 	switch {
 	case err != nil:
 		return err
-	case !b.Holds():
+	case !b.Holds(), granted:
 		return nil
 	case !b.Due(j.Now()):
 		return &heldError{b.Until, m.String() + " cannot serve"}
@@ -168,15 +169,22 @@ func (j *job) probe(ctx context.Context, b pause.Breaker, attempt operation.Atte
 	if err != nil {
 		return &heldError{next, b.Model.String() + " is being probed"}
 	}
-	j.probing = attempt
+	j.probes[b.Model] = attempt
 	j.Log.InfoContext(ctx, "provider is probed", "model", b.Model.String(), "event", j.ev.ID)
 	return nil
 }
 
-// served notes that the provider answered this attempt, which closes the breaker if it was the probe.
-func (j *job) served(lease operation.Lease) {
-	if j.probing != "" && j.probing == lease.Attempt {
-		*j.closings = append(*j.closings, pause.Closing{Model: j.model(), Owner: lease.Attempt, WriteID: j.NewID()})
+// probed takes the right to probe for a call that is about to be made. A recipe that needs no call leaves it to the
+// event's next one: else that one would be held at each probe time.
+func (j *job) probed() {
+	j.probing = j.probes[j.model()]
+	delete(j.probes, j.model())
+}
+
+// served notes that the provider answered, which closes the breaker if the call was the probe.
+func (j *job) served() {
+	if j.probing != "" {
+		*j.closings = append(*j.closings, pause.Closing{Model: j.model(), Owner: j.probing, WriteID: j.NewID()})
 	}
 }
 

@@ -216,3 +216,22 @@ func TestANoticeIsSentWhenTheEventIsParked(t *testing.T) {
 		w.rest()
 	})
 }
+
+// The first recipe is done and needs no call: its probe is the second one's, else the event would be held at each
+// probe time for ever.
+func TestAProbeThatNeedsNoCallIsTheNextRecipes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		note := w.applyAs("note", 1, func(r *recipe.Recipe) { r.Instructions = "Note." })
+		w.model.script = []operation.Answer{answer("a good text"), quota}
+		id := w.receive(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{{Name: "card", Version: 1}, note}})
+		w.run(id)
+		w.open(id, w.clock().Add(limits.Pause))
+		w.pass(limits.Pause)
+		w.run(id)
+		w.settled(id, inbox.Completed)
+		if w.model.count() != 3 || w.breaker().Holds() {
+			t.Errorf("%d calls, breaker %+v", w.model.count(), w.breaker())
+		}
+		w.rest()
+	})
+}

@@ -34,9 +34,10 @@ type job struct {
 	input    recipe.Input
 	key      operation.Key
 
-	probing  operation.AttemptID // the attempt that may probe a model which cannot serve
-	closings *[]pause.Closing    // breakers to close when the event is ended
-	reserved *spend.Reservation  // for the call under way
+	probes   map[pause.Model]operation.AttemptID // granted to this event's recipes, by who asked; no call was made yet
+	probing  operation.AttemptID                 // whose probe the call of this job is
+	closings *[]pause.Closing                    // breakers to close when the event is ended
+	reserved *spend.Reservation                  // for the call under way
 }
 
 // document reads and decodes the event's body.
@@ -152,6 +153,7 @@ func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error)
 		j.accounted(ctx, operation.Attempt{})
 		return ending{}, err
 	}
+	j.probed()
 	answer := j.call(ctx, lease)
 	e, err := j.answered(ctx, lease, answer)
 	j.accounted(ctx, answer.Attempt)
@@ -211,7 +213,7 @@ func truncatedBefore(attempts []operation.Attempt) bool {
 func (j *job) answered(ctx context.Context, lease operation.Lease, answer operation.Answer) (ending, error) {
 	a := answer.Attempt
 	if a.Outcome != operation.Paused && a.Outcome != operation.Transient {
-		j.served(lease)
+		j.served()
 	}
 	switch a.Outcome {
 	case operation.Usable:
