@@ -126,7 +126,7 @@ var (
 
 	// W13, the operation's half: a new budget, and no mark of a dismissal or cancellation. Refused: redriven
 	// already, or it failed again since.
-	redrive = write("W13 redrive", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #oq, #od, #ttl, #by, #at, #note, #dec, #dat, #dnt", "#st = :failed AND #ev = :event AND #tok = :seen",
+	redrive = write("W13 redrive", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #oq, #od, #ttl, #cat, #by, #at, #note, #dec, #dat, #dnt", "#st = :failed AND #ev = :event AND #tok = :seen",
 		moves(":pending", operation.Reopen), state(":failed", operation.Failed))
 
 	// W15: what a fenced worker's call cost. Refused: recorded already.
