@@ -104,7 +104,7 @@ func (k killing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // An event is settled behind its operation: a crash between leaves it open, and never an operation that nobody
-// comes back for.
+// comes back for. A result is written behind the commit: else the output of a worker that is fenced would stand.
 func TestAnEventIsOpenUntilItsOperationIsAtRest(t *testing.T) {
 	for _, tt := range []struct {
 		call   string
@@ -127,6 +127,9 @@ func TestAnEventIsOpenUntilItsOperationIsAtRest(t *testing.T) {
 				w.crash(id, tt.call)
 				if ev := w.event(id); ev.State != inbox.Received {
 					t.Fatalf("the event is %s, %s; its operation %s", ev.State, ev.Outcome, w.operation("A", ref).State)
+				}
+				if op := w.operation("A", ref); op.State == operation.Running && !tt.newer && w.result() != "none" {
+					t.Errorf("the result stands before its output is committed: %s", w.result())
 				}
 				w.pass(limits.Lease + limits.Skew + time.Second)
 				w.run(id)
