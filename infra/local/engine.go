@@ -94,7 +94,10 @@ func (s *System) startEngine(ctx context.Context) error {
 	if s.o.ModelURL != "" {
 		template = template.With(map[string]string{"ModelBaseUrl": s.o.ModelURL})
 	}
-	base := &router{table: s.o.DynamoDBURL, model: s.o.ModelURL, held: &s.held, next: &http.Transport{MaxIdleConnsPerHost: 64}}
+	base := &router{table: s.o.DynamoDBURL, queues: s.o.SQSURL, model: s.o.ModelURL, held: &s.held, next: s.o.Transport}
+	if base.next == nil {
+		base.next = &http.Transport{MaxIdleConnsPerHost: 64}
+	}
 	s.base = base
 	s.stack = newStack(template, name, s.o.Speed, s.direct())
 	if err := s.stack.create(ctx); err != nil {
@@ -107,11 +110,10 @@ func (s *System) startEngine(ctx context.Context) error {
 		}
 		return s.stack.delete(ctx)
 	})
-	var meter *wire.Meter
 	if s.o.Meter {
-		meter = &wire.Meter{Keys: s.stack.keys, Indexes: s.stack.indexes, Item: s.item, Ask: s.o.DynamoDBURL != ""}
+		s.meter = &wire.Meter{Keys: s.stack.keys, Indexes: s.stack.indexes, Item: s.item, Ask: s.o.DynamoDBURL != ""}
 	}
-	s.wire = wire.New(base, s.judge, s.record, meter)
+	s.wire = wire.New(base, s.judge, s.record, s.meter)
 	return nil
 }
 
@@ -145,22 +147,23 @@ func (s *System) direct() aws.Config { return s.awsConfig(&http.Client{Transport
 
 func (s *System) scaled(d time.Duration) time.Duration { return time.Duration(float64(d) / s.o.Speed) }
 
-// A router carries calls to the engine: those to the table to one of their own, if there is one. Calls of
+// A router carries calls to the engine: those to the table and to the queues to one of their own, if there is one. Calls of
 // models go to the one that stands in for all, whatever address was applied: nothing leaves the machine
 // that is not meant to.
 type router struct {
-	table string
-	model string
-	held  *held
-	next  http.RoundTripper
+	table  string
+	queues string
+	model  string
+	held   *held
+	next   http.RoundTripper
 }
 
 // RoundTrip sends a request.
 func (t *router) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.table != "" && strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
-		to, err := url.Parse(t.table)
+	if own := t.own(r.Header.Get("X-Amz-Target")); own != "" {
+		to, err := url.Parse(own)
 		if err != nil {
-			return nil, fmt.Errorf("address of the table's engine: %w", err)
+			return nil, fmt.Errorf("address of an engine: %w", err)
 		}
 		r = r.Clone(r.Context())
 		r.URL.Scheme, r.URL.Host, r.Host = to.Scheme, to.Host, to.Host
@@ -185,6 +188,17 @@ func (t *router) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return answer, nil
+}
+
+// own is the engine of its own that an operation's service has, or "".
+func (t *router) own(operation string) string {
+	switch {
+	case strings.HasPrefix(operation, "DynamoDB_"):
+		return t.table
+	case strings.HasPrefix(operation, "AmazonSQS."):
+		return t.queues
+	}
+	return ""
 }
 
 // item reads an item past the wire, in the wire's own form. No item and no answer are both nil.

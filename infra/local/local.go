@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -50,9 +51,14 @@ type Options struct {
 	Now func() time.Time // what the receiver takes for the time of a delivery; nil: the clock
 
 	DynamoDBURL string     // an engine for the table alone, in place of the embedded one
+	SQSURL      string     // an engine for the queues alone, in place of the embedded one
 	Faults      string     // that strike from the start: "worker:kill@after-claim,store:downx2"
 	Judge       wire.Judge // is asked about every call of every function, before the faults are
 	Meter       bool       // compute the write units of each call; for one flow at a time
+
+	// Transport carries every call to the engine and to the model, behind Judge and faults; nil: the network. A test may
+	// hold, refuse or change a call in it.
+	Transport http.RoundTripper
 
 	Manual bool      // no event source and no schedule: [System.Work] and [System.Reconcile] step by hand
 	Log    io.Writer // the functions' log lines; nil: nowhere
@@ -88,6 +94,7 @@ type System struct {
 	base      http.RoundTripper // to the engines, past the wire
 	held      held
 	wire      *wire.Wire
+	meter     *wire.Meter
 	record    *wire.Record
 	faults    *faults.Controller
 	stub      *modelstub.Stub
@@ -153,6 +160,21 @@ func (s *System) DynamoDB() *dynamodb.Client { return s.stack.dynamodb }
 
 // SQS is a client past the wire.
 func (s *System) SQS() *sqs.Client { return s.stack.sqs }
+
+// Direct is the configuration of clients past the wire, whose transport is put around theirs.
+func (s *System) Direct(around func(http.RoundTripper) http.RoundTripper) aws.Config {
+	return s.awsConfig(&http.Client{Transport: around(s.base)})
+}
+
+// SecretPath is what the names of the system's parameters begin with.
+func (s *System) SecretPath() (string, error) {
+	_, path, err := s.vault()
+	return path, err
+}
+
+// Metered lets the meter rest, or work again: each call that it computes costs it reads of its own. Without
+// [Options].Meter it does nothing.
+func (s *System) Metered(on bool) { s.meter.Rest(!on) }
 
 // QueueURL is the address of a queue by its id in the template: "WorkQueue", "WorkDeadLetterQueue".
 func (s *System) QueueURL(id string) string { return s.stack.queues[id] }

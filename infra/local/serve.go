@@ -29,16 +29,16 @@ func (s *System) startServer(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the front: %w", err)
 	}
-	s.server = &http.Server{Handler: http.HandlerFunc(s.serve), MaxHeaderBytes: 1 << 16, ReadHeaderTimeout: 10 * time.Second} // above the gateway's own limit, which it checks itself
+	s.server = &http.Server{Handler: s, MaxHeaderBytes: 1 << 16, ReadHeaderTimeout: 10 * time.Second} // above the gateway's own limit, which it checks itself
 	s.url = "http://" + listener.Addr().String()
 	go s.server.Serve(listener)
 	s.closers = append(s.closers, s.server.Shutdown)
 	return nil
 }
 
-// serve is the gateway, but for what only the local system has. It compares paths as they were sent: a
+// ServeHTTP is the front: the gateway, and what only the local system has. It compares paths as they were sent: a
 // multiplexer of net/http redirects those that are not clean, and the gateway redirects nothing.
-func (s *System) serve(w http.ResponseWriter, r *http.Request) {
+func (s *System) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasPrefix(r.URL.Path, "/hooks/") { // those come from everywhere, through tunnels too, and are signed
 		if err := foreign(r); err != nil {
 			forbid(w, err)
