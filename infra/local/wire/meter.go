@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // A Meter computes what DynamoDB bills for a call, from the items before and after it and by the
@@ -22,6 +23,15 @@ type Meter struct {
 	Indexes [][]string // key attributes of each index; projections are keys only
 	Ask     bool       // also ask the engine what the call consumed ([Done].Capacity)
 	Item    func(table string, key map[string]json.RawMessage) map[string]json.RawMessage
+
+	rests atomic.Bool
+}
+
+// Rest lets the meter compute nothing for a while, or work again. A nil meter rests always.
+func (m *Meter) Rest(now bool) {
+	if m != nil {
+		m.rests.Store(now)
+	}
 }
 
 type write struct {
@@ -40,7 +50,7 @@ type measured struct {
 
 // before reads the items that the call is about. It leaves the request as it was.
 func (m *Meter) before(c Call, r *http.Request) *measured {
-	if m == nil || c.Service != "dynamodb" || r.Body == nil {
+	if m == nil || m.rests.Load() || c.Service != "dynamodb" || r.Body == nil {
 		return nil
 	}
 	raw, err := io.ReadAll(r.Body)

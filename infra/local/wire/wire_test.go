@@ -254,3 +254,27 @@ func TestAMeterMayAskTheEngine(t *testing.T) {
 		}
 	}
 }
+
+func TestARestingMeterComputesNothing(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	var record wire.Record
+	meter := &wire.Meter{Keys: []string{"pk"}, Item: func(string, map[string]json.RawMessage) map[string]json.RawMessage { return nil }}
+	w := wire.New(http.DefaultTransport, nil, &record, meter)
+	for _, rests := range []bool{true, false} {
+		meter.Rest(rests)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(`{"Item":{"pk":{"S":"a"}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Amz-Target", "DynamoDB_20120810.PutItem")
+		req.Header.Set("Authorization", signed)
+		if _, err := w.RoundTrip(req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls := record.Calls(); calls[0].WriteUnits != 0 || calls[1].WriteUnits == 0 {
+		t.Errorf("write units: %v at rest, %v at work", calls[0].WriteUnits, calls[1].WriteUnits)
+	}
+	(*wire.Meter)(nil).Rest(true) // a system without one may be asked too
+}
