@@ -38,7 +38,7 @@ type Deciding struct {
 //
 // When the object has a newer result, the draft is set aside and the error is an
 // *[operation.OvertakenError]. Other refusals are [operation.ErrDecided], [operation.ErrOtherDraft],
-// [operation.ErrNewerDraft] unless AlthoughNewer is said, and [operation.ErrNotWaiting], each with an
+// [operation.ErrNewerDraft] unless AlthoughNewer is said, [operation.ErrOutlived], and [operation.ErrNotWaiting], each with an
 // *[operation.RefusedError] that says what stands; [ErrReason], [problem.ErrIdentity] and the errors of
 // [Control.Show] come before anything is done. Every decision that was asked for on a draft is kept in
 // the audit log, also one that was refused.
@@ -127,6 +127,8 @@ func (a *act) approve(ctx context.Context) (Decided, error) {
 	switch {
 	case overtaken:
 		return Decided{}, a.setAside(ctx, seen)
+	case seen.result == nil && a.life > 0 && operation.Outlived(seen.draft.Attempts, time.Time{}, a.now, a.life):
+		return Decided{}, refused(operation.ErrOutlived, seen.draft)
 	case seen.newer != nil && !a.asked.AlthoughNewer:
 		return Decided{}, refused(operation.ErrNewerDraft, *seen.newer)
 	}

@@ -161,4 +161,6 @@ func (j *job) exhaust(ctx context.Context, stored operation.Operation) (ending, 
 	return e, false, err
 }
 
-func (j *job) resultExpiry() time.Time { return j.Now().AddDate(0, 0, j.common.ResultDays) }
+func (j *job) resultExpiry() time.Time { return j.Now().Add(j.resultLife()) }
+
+func (j *job) resultLife() time.Duration { return time.Duration(j.common.ResultDays) * 24 * time.Hour }

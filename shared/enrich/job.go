@@ -140,6 +140,9 @@ func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error)
 		return j.coalesced(ctx, lease, newer)
 	case found && result.Operation == j.key: // our operation's item had been cleaned up
 		return j.complete(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the output was kept in the result"}, result.Output)
+	case !found && operation.Outlived(lease.Before.Attempts, j.ev.ReceivedAt, j.Now(), j.resultLife()):
+		why := fmt.Sprintf("older than the %d days that results are kept: a newer version may have had its result since; save the object once more in its source and redrive this after it, or dismiss it", j.common.ResultDays)
+		return j.fail(ctx, lease, operation.Attempt{Outcome: operation.Stopped, Category: operation.CategoryInvalidInput, Reason: why}, why, operation.CategoryInvalidInput)
 	case len(lease.Before.Output) > 0: // a draft that was set aside, or cancelled and redriven: it is paid for
 		return j.hold(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the draft was kept"}, lease.Before.Output, j.flaws(lease.Before.Output, j.spent(lease, 0)))
 	}

@@ -52,6 +52,7 @@ var known = []struct {
 	{errors.Join(operation.ErrDecided, &operation.RefusedError{Stored: operation.Operation{State: operation.Rejected, Output: []byte("CANARY")}}), 409, "Decided already"},
 	{operation.ErrOtherDraft, 409, "Another draft"},
 	{operation.ErrNewerDraft, 409, "A newer draft waits"},
+	{operation.ErrOutlived, 409, "Older than results are kept"},
 	{operation.ErrNewerResult, 409, "Set aside"},
 	{&operation.OvertakenError{Newer: operation.Result{Output: []byte("CANARY")}}, 409, "Set aside"},
 	{operation.ErrNotWaiting, 409, "Does not wait for this"},

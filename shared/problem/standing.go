@@ -24,6 +24,10 @@ var (
 		Type: "urn:engang:problem:newer-draft", Title: "A newer draft waits", Status: http.StatusConflict,
 		Detail: "A newer draft of this object waits for its own decision, and nothing was done. Decide that one, or say that this one is meant although there is a newer one.",
 	}
+	outlived = Problem{
+		Type: "urn:engang:problem:outlived", Title: "Older than results are kept", Status: http.StatusConflict,
+		Detail: "The draft is older than results are kept: a newer version of the object may have had its result since, and nothing was done. Reject it, and save the object once more in its source, with a change.",
+	}
 	newerResult = Problem{
 		Type: "urn:engang:problem:set-aside", Title: "Set aside", Status: http.StatusConflict,
 		Detail: "A newer version of the object has its result already, so the draft was set aside and nothing of it became a result. There is nothing left to decide.",

@@ -116,6 +116,7 @@ var table = []row{
 	{target: operation.ErrDecided, problem: decided, fill: decidedBy},
 	{target: operation.ErrOtherDraft, problem: otherDraft, fill: stands},
 	{target: operation.ErrNewerDraft, problem: newerDraft, fill: version},
+	{target: operation.ErrOutlived, problem: outlived, fill: stands},
 	{target: operation.ErrNewerResult, problem: newerResult, fill: version},
 	{target: operation.ErrNotWaiting, problem: notWaiting, fill: stands},
 	{target: operation.ErrRefused, problem: refused, fill: standing},

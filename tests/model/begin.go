@@ -184,6 +184,8 @@ func (t turn) readsResult() {
 		x.pc, x.out = wSupersede, h.ev
 	case r.op == t.w.op+1: // the result shows this operation: its item had been cleaned up
 		x.pc, x.out = wComplete, r.out
+	case r.op == 0 && t.o.old == 1 && !t.a("results-expire"): // a newer result may have been here, and left
+		x.pc = wFail
 	case t.keepsDraft():
 		x.pc = wDraft
 		if !t.sc.people() {
@@ -247,6 +249,7 @@ func (t turn) calls(ns *State) {
 		broken = "one-paid-call: a second call while an earlier one is neither recorded unusable nor its lease expired"
 	}
 	ns.op[t.w.op].made |= 1 << t.w.ser
+	ns.op[t.w.op].old = 0
 	ns.w[t.i].pc = wCalling
 	if v := t.pays(ns); v != "" {
 		broken = v

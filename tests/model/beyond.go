@@ -22,5 +22,6 @@ var beyond = []Scenario{
 	{Name: "quiet-recipes", About: "v1 A, v2 B, 2 recipes of which one has a quiet period", ver: v12, arrivals: ab, multi: true, recipes: 2, quiet: true, budget: faults(1, 1, 1, 1).late(1, 0)},
 	{Name: "ttl-draft", About: "v1 A, v2 A, drafts, what is decided leaves", ver: v12, arrivals: aa, policy: 1, kept: true, budget: faults(1, 1, 1, 0).late(1, 0).cleaned(1).acts(1, 0).with(2, 0)},
 	{Name: "ttl-draft-aba", About: "v1 A, v2 B, v3 A, drafts, what is decided leaves", ver: v123, arrivals: aba, policy: 1, kept: true, budget: faults(1, 1, 0, 0).cleaned(1).with(3, 0)},
+	{Name: "ttl-flag", About: "v1 A, v2 B, each output a draft or not, results leave", ver: v12, arrivals: ab, policy: 2, kept: true, budget: faults(1, 1, 1, 0).cleaned(1).acts(1, 0).with(2, 0)},
 	{Name: "ttl-redrive", About: "v1 A, v2 B, final failure, results leave, redrive", ver: v12, arrivals: ab, claims: 2, kept: true, budget: faults(1, 1, 1, 0).late(1, 0).calls(0, 1).acts(1, 0).cleaned(2)},
 }

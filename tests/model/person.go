@@ -88,6 +88,12 @@ func decided(q *op, out uint8) string {
 func (c *protocol) approve(s *State, i int) {
 	p := s.p[i]
 	q, r := s.op[p.op], s.res[c.resultOf(p.op)]
+	if r.op == 0 && q.old == 1 && !c.a("results-expire") {
+		ns := *s
+		personIdle(&ns, i)
+		c.does(&ns, say("person %v: op %v is older than results are kept, decides nothing", uint8(i), p.op))
+		return
+	}
 	passes := (moveApprove.allows(q.st) || c.a("approve-without-state") && q.out != 0) &&
 		(q.out == p.out || c.a("approve-without-digest")) && (q.rank == p.rank || c.a("approve-without-rank"))
 	if !passes || r.rank >= p.rank && !c.a("approve-result-unconditional") {

@@ -99,6 +99,7 @@ type event struct {
 type op struct {
 	st, tok, exp, natt, wid, out, evk, rank uint8 // evk is the newest event that asked + 1
 	oq, cat, dsm                            uint8 // in the review list; category cancelled; dismissed
+	old                                     uint8 // its last look at the result is longer ago than results are kept
 	ser                                     uint8 // g: claims ever; stands for the attempt id too
 	made                                    uint8 // g: bit per claim that started a call
 	exc                                     uint8 // g: bit per claim whose call is excused: recorded unusable, its lease over, or refused by a person

@@ -82,7 +82,7 @@ func (c *protocol) cleanUp(s *State, o int) {
 	}
 	ns := *s
 	ns.budget.ttl--
-	left := op{ser: q.ser, made: q.made, exc: q.exc}
+	left := op{ser: q.ser, made: q.made, exc: q.exc, old: q.old} // its event is as old
 	if c.sc.kept {
 		left.rev, left.app, left.dec = q.rev, q.app, q.dec
 		if q.st != opReview && q.st != opRejected {
@@ -130,7 +130,7 @@ func (c *protocol) needed(s *State, o uint8) bool {
 
 func (c *protocol) resultOf(o uint8) uint8 { return o / 2 }
 
-// resultsLeave is the TTL of results, long after the last event of their object.
+// resultsLeave is the TTL of results, long after the last event of their object arrived and when none is open. Whatever had looked at the result before it was written is older than that by then.
 func (c *protocol) resultsLeave(s *State) {
 	if c.arriving(s) || c.handled(s) {
 		return
@@ -141,25 +141,19 @@ func (c *protocol) resultsLeave(s *State) {
 		}
 	}
 	for at, r := range s.res {
-		if r.op == 0 || c.older(s, uint8(at)) && !c.a("results-expire") {
+		if r.op == 0 {
 			continue
 		}
 		ns := *s
 		ns.budget.ttl--
 		ns.res[at], ns.top[at] = result{}, max(r.rank, s.top[at])
+		for o := range ns.op {
+			if q := &ns.op[o]; c.resultOf(uint8(o)) == uint8(at) && q.rank < r.rank {
+				q.old = 1
+			}
+		}
 		c.does(&ns, say("time: the clean-up removes the result (rank %v)", r.rank))
 	}
-}
-
-// older tells whether a person could still bring about a result that is older than the one that stands.
-func (c *protocol) older(s *State, at uint8) bool {
-	for o, q := range s.op {
-		waits := q.st == opFailed || q.st == opReview || q.st == opRejected
-		if c.resultOf(uint8(o)) == at && waits && q.rank < s.res[at].rank {
-			return true
-		}
-	}
-	return false
 }
 
 // shown is the newest rank that a result has had.
