@@ -125,6 +125,8 @@ type Deps struct {
 	Now     func() time.Time
 	NewID   func() string  // random, unique
 	Random  func() float64 // in [0,1), for jitter
+
+	Wait func(ctx context.Context, d time.Duration) error // fails when the context ends first; nil: by the clock of this machine
 }
 
 // A Worker works on events. It is safe for concurrent use.
@@ -134,7 +136,12 @@ type Worker struct {
 }
 
 // New makes a Worker.
-func New(d Deps) *Worker { return &Worker{Deps: d, seen: &memory{}} }
+func New(d Deps) *Worker {
+	if d.Wait == nil {
+		d.Wait = waitFor
+	}
+	return &Worker{Deps: d, seen: &memory{}}
+}
 
 // A Later says that the message must come back: something holds the work up that passes by itself.
 type Later struct {

@@ -27,7 +27,7 @@ func (j *job) finish(ctx context.Context, do write, next operation.State, f oper
 	j.measure(ctx, a)
 	f.WriteID, f.Now = j.NewID(), j.Now()
 	f.Attempts = f.Lease.Log(a)
-	err := persist(ctx, func() error { return do(ctx, f) })
+	err := j.persist(ctx, func() error { return do(ctx, f) })
 	refused, isRefused := errors.AsType[*operation.RefusedError](err)
 	if !isRefused {
 		if err != nil {
@@ -41,7 +41,7 @@ func (j *job) finish(ctx context.Context, do write, next operation.State, f oper
 	case operation.LeaseLost:
 		if a.Called {
 			losing := f.Attempts[len(f.Attempts)-1]
-			if err := persist(ctx, func() error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {
+			if err := j.persist(ctx, func() error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {
 				return fmt.Errorf("record losing attempt of %s: %w", j.key, err)
 			}
 		}
@@ -51,22 +51,27 @@ func (j *job) finish(ctx context.Context, do write, next operation.State, f oper
 }
 
 // persist repeats a write that got no answer until it has one or the function's time is over.
-func persist(ctx context.Context, do func() error) error {
+func (w *Worker) persist(ctx context.Context, do func() error) error {
 	pause := 50 * time.Millisecond
 	for {
 		err := do()
 		_, refused := errors.AsType[*operation.RefusedError](err)
-		if err == nil || refused || errors.Is(err, spend.ErrUsedUp) || ctx.Err() != nil {
+		if err == nil || refused || errors.Is(err, spend.ErrUsedUp) || ctx.Err() != nil || w.Wait(ctx, pause) != nil {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		case <-timer.C:
-			pause = min(2*pause, 2*time.Second)
-		}
+		pause = min(2*pause, 2*time.Second)
+	}
+}
+
+// waitFor waits by the clock of this machine, or until the context ends.
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 

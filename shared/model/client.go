@@ -43,6 +43,7 @@ type keys interface {
 type Client struct {
 	http *http.Client
 	keys keys
+	now  func() time.Time
 }
 
 // New makes a Client that speaks through the transport of hc and looks API keys up in keys. Redirects
@@ -50,7 +51,13 @@ type Client struct {
 func New(hc *http.Client, keys keys) *Client {
 	own := *hc
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{http: &own, keys: keys}
+	return &Client{http: &own, keys: keys, now: time.Now}
+}
+
+// Clock makes the client take the time of calls from a clock of the caller's own, and returns it.
+func (c *Client) Clock(now func() time.Time) *Client {
+	c.now = now
+	return c
 }
 
 // A Connection says where a provider is reached and which key opens it.
@@ -85,9 +92,9 @@ func (c *Client) Call(ctx context.Context, to Connection, p recipe.Prompt) opera
 		option.WithMiddleware(s.middleware),
 		option.WithResponseInto(&res),
 	)
-	began := time.Now()
+	began := c.now()
 	answer, err := service.New(ctx, params)
-	a.Duration = time.Since(began)
+	a.Duration = c.now().Sub(began)
 	a.RequestDigest = s.digest
 	a.Called = res != nil || s.away.Load()
 	switch {
