@@ -187,7 +187,15 @@ func cancelContracts() (all []contract) {
 		must(t, table.Retry(t.Context(), ending(claimed(t, table, asking(100, 1, 0)), 100, operation.Transient)))
 	}
 	for name, before := range map[string]func(*testing.T, dynamotest.DB, *dynamo.Table){"pending": pending, "running": running, "a draft": held} {
-		c := decides("cancel, "+name, "cancel", before, func(who int, op *operation.Operation) {
+		final := work
+		final.Digest = "final"
+		c := decides("cancel, "+name, "cancel", func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			before(t, db, table)
+			completed := asking(101, 1, 0)
+			completed.Key = final
+			must(t, table.Complete(t.Context(), ending(claimed(t, table, completed), 101, operation.Usable)))
+		}, func(who int, op *operation.Operation) {
+			op.Token, op.Fences = 2, []int64{2}
 			op.State, op.Category, op.Reason, op.ExpiresAt = operation.Failed, operation.CategoryCancelled, "cancelled by a person", later(94000)
 			op.Decision = &operation.Decision{By: person(who), At: later(450 + who), Note: "wrong import"}
 		}, func(ctx context.Context, table *dynamo.Table, who int) error {
@@ -203,6 +211,11 @@ func cancelContracts() (all []contract) {
 				}
 				return errUndecided
 			},
+			"what is final, with the token that was seen": refusedDecision(operation.Completed, func(ctx context.Context, table *dynamo.Table) error {
+				cancel := cancellation(0)
+				cancel.Key = final
+				return table.Cancel(ctx, cancel)
+			}),
 		}
 		all = append(all, c)
 	}

@@ -157,9 +157,10 @@ var (
 	dismiss = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #wid = :write, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :failed",
 		moves("", operation.Dismiss), state(":failed", operation.Failed), says(":review", review))
 
-	// A person stops it; whoever has the lease loses it. It does not stand in the review list. Refused: it is
-	// final, or was claimed since it was seen.
-	cancel = write("cancel", "SET #st = :failed, #cat = :category, #why = :because, #by = :person, #at = :now, #note = :reason, #wid = :write, #ttl = :later REMOVE #own, #exp, #oq, #od", "#tok = :seen AND (#st = :pending OR #st = :running OR #st = :review)",
+	// A person stops it; whoever has the lease loses it, and what was seen before, or is done again, is refused: it
+	// takes a token of its own. It does not stand in the review list. Refused: it is final, or was claimed or cancelled
+	// since it was seen.
+	cancel = write("cancel", "SET #st = :failed, #cat = :category, #why = :because, #by = :person, #at = :now, #note = :reason, #wid = :write, #ttl = :later ADD #tok :one, #fen :fence REMOVE #own, #exp, #oq, #od", "#tok = :seen AND (#st = :pending OR #st = :running OR #st = :review)",
 		moves(":failed", operation.Cancel), state(":pending", operation.Pending), state(":running", operation.Running), state(":review", operation.Review),
 		says(":category", string(operation.CategoryCancelled)), says(":because", "cancelled by a person"))
 

@@ -48,9 +48,9 @@ func ownClaim(c operation.Claim, err error) (operation.Lease, error) {
 	if standing, _ := operation.JudgeClaim(stored, c); standing != operation.Own {
 		return operation.Lease{}, err
 	}
-	before := operation.Operation{Key: c.Key, Attempts: stored.Attempts, Output: stored.Output, Digest: stored.Digest, Token: stored.Token - 1}
+	before := operation.Operation{Key: c.Key, Attempts: stored.Attempts, Output: stored.Output, Digest: stored.Digest, Token: stored.Token - 1, Fences: stored.Fences}
 	n := len(stored.Attempts)
-	switch recorded := n > 0 && stored.Attempts[n-1].FencingToken == before.Token; {
+	switch recorded := n > 0 && stored.Attempts[n-1].FencingToken == before.LastClaim(); {
 	case before.Token == 0: // we made it
 	case recorded && len(stored.Output) > 0: // only a draft that was set aside, or cancelled, leaves an output behind
 		before.State = operation.Superseded

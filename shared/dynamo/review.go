@@ -64,11 +64,12 @@ func (t *Table) Dismiss(ctx context.Context, d operation.Dismissal) error {
 }
 
 // Cancel stops an operation that is pending, running or in review with the fencing token that was seen: it has
-// failed then, and does not stand in the review list. The output of a draft is kept. It is refused with an
+// failed then, with the next token, and does not stand in the review list. A redrive from before, done again
+// because its answer was lost, does not undo it. The output of a draft is kept. It is refused with an
 // *[operation.RefusedError] when the operation does not stand so; our own cancellation whose answer was lost is
 // success.
 func (t *Table) Cancel(ctx context.Context, c operation.Cancellation) error {
-	given := item{":person": str(c.By), ":now": millis(c.Now), ":reason": str(c.Note), ":write": str(c.WriteID), ":seen": num(c.Token)}
+	given := item{":person": str(c.By), ":now": millis(c.Now), ":reason": str(c.Note), ":write": str(c.WriteID), ":seen": num(c.Token), ":one": num(1), ":fence": numbers(c.Token + 1)}
 	err := refusedOperation("cancel", c.Key, t.change(ctx, cancel.expiring(given, c.ExpiresAt), operationKey(c.Key), given))
 	return ownDecision(err, c.WriteID, operation.Failed)
 }

@@ -55,7 +55,8 @@ type Dismissal struct {
 }
 
 // A Cancellation stops an operation that is not final. It holds only while the operation is pending, running
-// or in review with the token that was seen; whoever works on it is fenced.
+// or in review with the token that was seen. It raises the token: whoever works on it is fenced, and what somebody
+// else saw before, or does again without knowing, is refused.
 type Cancellation struct {
 	Key       Key
 	Token     int64

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -235,7 +236,11 @@ func tokensRise(all Items) (bad []string) {
 			bad = append(bad, err.Error())
 		}
 		var last int64
+		taken := strings.Split(o["fen"], "\n")
 		for _, a := range attempts {
+			if slices.Contains(taken, strconv.FormatInt(a.FencingToken, 10)) {
+				bad = append(bad, fmt.Sprintf("%s: attempt with token %d, which a cancellation took", o.id(), a.FencingToken))
+			}
 			if a.FencingToken <= last {
 				bad = append(bad, fmt.Sprintf("%s: token %d after %d", o.id(), a.FencingToken, last))
 			}
