@@ -16,6 +16,7 @@ import (
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 // A counter is a table with a review list, in which others may act between a look and a write.
@@ -168,7 +169,7 @@ func (d *counter) Reviews(_ context.Context, after string, limit int) (page []op
 }
 
 // Recipe is one that does nothing much, with the groups that decide about it.
-func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error) {
+func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*compiled.Recipe, error) {
 	by, ok := d.groups[ref.Name]
 	if !ok {
 		return nil, config.ErrUnknown
@@ -177,7 +178,7 @@ func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef)
 	if err != nil {
 		return nil, err
 	}
-	return recipe.Compile(recipe.Recipe{
+	return compiled.New(recipe.Recipe{
 		Name: ref.Name, Version: ref.Version, Policy: recipe.PolicyDraft, Instructions: "Say what it is.",
 		Input:  recipe.Fields{Fields: map[string]recipe.Field{"name": {From: &name}}},
 		Model:  recipe.Model{Provider: "openai", Name: "gpt-5.4-mini-2026-03-17", Mode: "direct", Options: recipe.Options{MaxOutputTokens: 100}},

@@ -215,11 +215,24 @@ func TestBinariesHoldNothingThatTheyDoNotNeed(t *testing.T) {
 	}
 }
 
-// surplus finds what a function's binary must not hold. Only the enrichment function calls models.
+// costly says which functions need what the others pay for at each cold start without using it.
+var costly = map[string][]string{
+	"github.com/openai/openai-go":           {"enrichment"},
+	"github.com/santhosh-tekuri/jsonschema": {"enrichment", "console"}, // 5 ms of a start, for its table of formats and schemas
+	"golang.org/x/text":                     {"enrichment", "console"},
+	"golang.org/x/net/html":                 {"enrichment", "console"},
+	"engang/shared/recipe/compiled":         {"enrichment", "console"},
+	"engang/shared/mask":                    {"enrichment", "console"},
+	"engang/shared/config/apply":            {"console"},
+}
+
+// surplus finds what a function's binary must not hold.
 func surplus(function string, packs []pack) []string {
 	refuse := slices.Clone(unwanted)
-	if function != "enrichment" {
-		refuse = append(refuse, "github.com/openai/openai-go")
+	for prefix, users := range costly {
+		if !slices.Contains(users, function) {
+			refuse = append(refuse, prefix)
+		}
 	}
 	var faults []string
 	for _, p := range packs {
@@ -237,4 +250,7 @@ func TestBinaryRuleFindsSurplus(t *testing.T) {
 	found(t, surplus("receiver", packs), "receiver holds testing", "receiver holds testing/fstest",
 		"receiver holds "+openai+"/responses", "receiver holds github.com/sivchari/kumo/internal")
 	found(t, surplus("enrichment", packs[3:4]))
+	found(t, surplus("receiver", []pack{{ImportPath: "github.com/santhosh-tekuri/jsonschema/v6/kind"}, {ImportPath: "engang/shared/recipe/compiled"}, {ImportPath: "engang/shared/recipe"}}),
+		"receiver holds github.com/santhosh-tekuri/jsonschema/v6/kind", "receiver holds engang/shared/recipe/compiled")
+	found(t, surplus("console", []pack{{ImportPath: "engang/shared/recipe/compiled"}, {ImportPath: openai}}), "console holds "+openai)
 }
