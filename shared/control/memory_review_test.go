@@ -23,7 +23,9 @@ import (
 type counter struct {
 	*memory
 	between func(d *counter) // runs once, before the next decisive write
+	ahead   func(d *counter) // runs once, before the next look at an event
 	writes  []string
+	unread  error // answers every look at an event
 	lost    error // answers every decisive write, which has taken effect
 	acts    int
 	groups  map[string][]string // who decides, by recipe
@@ -104,11 +106,34 @@ func (d *counter) SetAside(_ context.Context, s operation.SettingAside) error {
 func (d *counter) Dismiss(_ context.Context, m operation.Dismissal) error {
 	d.before("dismiss")
 	o := d.at(m.Key)
-	if o.State != operation.Failed || o.QueuedAt.IsZero() {
+	e, kept := d.events[m.Event]
+	waits := e.State == inbox.Parked && len(e.Operations) > 0 && e.Dismissed == nil
+	switch {
+	case o.State != operation.Failed || o.QueuedAt.IsZero() || o.Token != m.Token || o.Event != m.Event:
 		return &operation.RefusedError{Stored: *o}
+	case !m.EventGone && (!kept || e.Generation != m.Generation), m.WithEvent && !waits:
+		return fmt.Errorf("event %s: %w", m.Event, inbox.ErrStale)
+	case m.Beside != nil && !d.at(*m.Beside).Needs(m.Event):
+		return &operation.RefusedError{Stored: *d.at(*m.Beside)}
 	}
 	o.Dismissed, o.WriteID, o.ExpiresAt, o.QueuedAt = decision(m.By, m.Note, m.Now), m.WriteID, m.ExpiresAt, time.Time{}
+	if m.WithEvent {
+		e.Dismissed, e.ExpiresAt = &inbox.Dismissed{By: m.By, At: m.Now, Note: m.Note}, m.EventExpiresAt
+		d.events[m.Event] = e
+	}
 	return d.lost
+}
+
+// Event reads an event, before which others may act as well.
+func (d *counter) Event(ctx context.Context, id inbox.EventID) (inbox.Event, error) {
+	if act := d.ahead; act != nil {
+		d.ahead = nil
+		act(d)
+	}
+	if d.unread != nil {
+		return inbox.Event{}, d.unread
+	}
+	return d.memory.Event(ctx, id)
 }
 
 func (d *counter) DismissEvent(_ context.Context, m inbox.Dismissal) error {
@@ -121,7 +146,7 @@ func (d *counter) DismissEvent(_ context.Context, m inbox.Dismissal) error {
 		}
 	}
 	e, ok := d.events[m.Event]
-	if !ok || m.Conflict != "" || e.State != inbox.Parked || e.Dismissed != nil || m.With != (len(e.Operations) > 0) {
+	if !ok || m.Conflict != "" || e.State != inbox.Parked || e.Dismissed != nil || len(e.Operations) > 0 || e.Generation != m.Generation {
 		return fmt.Errorf("dismiss event %s: %w", m.Event, inbox.ErrStale)
 	}
 	e.Dismissed, e.ExpiresAt = dismissed, m.ExpiresAt

@@ -73,6 +73,7 @@ func oneOfEachDecision(t *testing.T, table *dynamo.Table) {
 	t.Helper()
 	r, d := rejection(100), dismissal(101)
 	r.Key, r.Digest, d.Key = numbered(6), "dig6", numbered(7)
+	d.EventGone, d.WithEvent = true, false
 	must(t, table.Reject(t.Context(), r))
 	must(t, table.Dismiss(t.Context(), d))
 	for _, n := range []int{8, 9} {

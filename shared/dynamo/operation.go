@@ -179,12 +179,17 @@ func (t *Table) Exhaust(ctx context.Context, e operation.Exhaustion) error {
 
 // Raise makes a newer event the one that waits for the operation (W10). When an event at least as new
 // waits already there is nothing to do, and it returns nil. It is refused with an
-// *[operation.RefusedError] when the operation does not stand as it was seen.
+// *[operation.RefusedError] when the operation does not stand as it was seen; [operation.JudgeRaise] says what that
+// means.
 func (t *Table) Raise(ctx context.Context, r operation.Raise) error {
-	err := refusedOperation("raise", r.Key, t.change(ctx, raise, operationKey(r.Key), item{
+	s := raise
+	if r.Listed {
+		s = raiseListed
+	}
+	err := refusedOperation("raise", r.Key, t.change(ctx, s, operationKey(r.Key), item{
 		":rank": str(r.Rank), ":event": str(r.Event), ":seen": str(r.Seen),
 	}))
-	if refused, ok := errors.AsType[*operation.RefusedError](err); ok && operation.JudgeRaise(refused.Stored, r) {
+	if refused, ok := errors.AsType[*operation.RefusedError](err); ok && operation.JudgeRaise(refused.Stored, r) == operation.KnownAlready {
 		return nil
 	}
 	return err

@@ -146,7 +146,7 @@ func finishContracts() []contract {
 }
 
 func operationContracts() []contract {
-	return []contract{exhaustContract(), exhaustPendingContract(), raiseContract(), losingContract(), resultContract(),
+	return []contract{exhaustContract(), exhaustPendingContract(), raiseContract("W10 raise", false), raiseContract("W10 raise of news", true), losingContract(), resultContract(),
 		redriveContract("W13 redrive", "W13", operation.Failed, failed), redriveContract("W13 redrive, dismissed", "W13", operation.Failed, dismissed),
 		redriveContract("W13 redrive, cancelled", "W13", operation.Failed, stopped), redriveContract("W20 renew", "W20", operation.Rejected, rejected)}
 }
@@ -204,12 +204,12 @@ func exhaustPendingContract() contract {
 	return c
 }
 
-func raiseContract() contract {
+func raiseContract(name string, listed bool) contract {
 	raising := func(n int, seen operation.State) operation.Raise {
-		return operation.Raise{Key: work, Seen: seen, Rank: ranked(n), Event: eventID(n)}
+		return operation.Raise{Key: work, Seen: seen, Listed: listed, Rank: ranked(n), Event: eventID(n)}
 	}
 	return contract{
-		name: "W10 raise", call: "W10", before: failed, all: true, other: func(err error) bool { return err == nil || refusedAs(operation.Failed)(err) },
+		name: name, call: "W10", before: failed, all: true, other: func(err error) bool { return err == nil || refusedAs(operation.Failed)(err) },
 		write: func(ctx context.Context, table *dynamo.Table, _ int) error {
 			return table.Raise(ctx, raising(5, operation.Failed))
 		},
