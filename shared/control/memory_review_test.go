@@ -28,6 +28,7 @@ type counter struct {
 	unread  error // answers every look at an event
 	lost    error // answers every decisive write, which has taken effect
 	acts    int
+	days    *int // that results are kept; nil: 400
 	groups  map[string][]string // who decides, by recipe
 }
 
@@ -214,7 +215,11 @@ func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef)
 
 // Common keeps deliveries for less long than what was made of them.
 func (d *counter) Common(context.Context, object.Scope) (config.Common, error) {
-	return config.Common{EventDays: 30, ResultDays: 400}, nil
+	results := 400
+	if d.days != nil {
+		results = *d.days
+	}
+	return config.Common{EventDays: 30, ResultDays: results}, nil
 }
 
 // trailOf is the audit log in short.
