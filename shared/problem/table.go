@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"engang/shared/config"
@@ -142,7 +143,7 @@ func Of(err error, reference string) Problem {
 		return p
 	}
 	p := internal
-	if plain.MatchString(reference) {
+	if plain().MatchString(reference) {
 		p.Detail += " The operator finds the cause in the log under the reference " + reference + "."
 		p.Instance = "urn:engang:reference:" + reference
 	}
@@ -150,7 +151,7 @@ func Of(err error, reference string) Problem {
 }
 
 // plain is what a request id looks like, and nothing that a caller could have us repeat.
-var plain = regexp.MustCompile(`^[A-Za-z0-9=+/_.-]{1,128}$`)
+var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9=+/_.-]{1,128}$`) })
 
 func allow(p *Problem, err error) {
 	if e, ok := errors.AsType[*MethodError](err); ok {
