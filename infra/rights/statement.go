@@ -38,7 +38,7 @@ func Statements(where string, document any) []Statement {
 	for _, raw := range list {
 		m, _ := raw.(map[string]any)
 		all = append(all, Statement{
-			Where: fmt.Sprintf("%s %v", where, m["Sid"]), Effect: fmt.Sprint(m["Effect"]), Actions: texts(m["Action"]), Resources: texts(m["Resource"]),
+			Where: fmt.Sprintf("%s %v", where, m["Sid"]), Effect: fmt.Sprint(m["Effect"]), Actions: cloudformation.Texts(m["Action"]), Resources: cloudformation.Texts(m["Resource"]),
 			Conditions: conditions(m["Condition"]),
 		})
 	}
@@ -79,24 +79,10 @@ func conditions(v any) []Condition {
 	for _, operator := range slices.Sorted(maps.Keys(operators)) {
 		keys, _ := operators[operator].(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			all = append(all, Condition{operator, key, texts(keys[key])})
+			all = append(all, Condition{operator, key, cloudformation.Texts(keys[key])})
 		}
 	}
 	return all
-}
-
-func texts(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		var list []string
-		for _, x := range v {
-			list = append(list, fmt.Sprint(x))
-		}
-		return list
-	}
-	return []string{fmt.Sprint(v)}
 }
 
 // like matches a text with a pattern as IAM does: * is any text, ? any one character.
