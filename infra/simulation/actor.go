@@ -21,6 +21,7 @@ type actor struct {
 	name    string
 	process *process
 	person  bool // reads are no steps of theirs
+	again   bool // what is done is done for the second time
 	ctx     context.Context
 	cancel  context.CancelFunc
 	end     time.Duration // when its time is over; zero: never

@@ -47,7 +47,8 @@ func (w *world) acts(name, by string, x act) {
 	a := &actor{name: by + ", " + name, process: p, person: true, end: w.clock + consoleTime}
 	w.counts.Acts++
 	w.start(a, func(ctx context.Context) {
-		for range 2 {
+		for try := range 2 {
+			a.again = try > 0
 			err := x.do(ctx, p.decides(), by)
 			said := "done"
 			if err != nil {
@@ -175,6 +176,7 @@ func (w *world) aboutOperation(name string, o operation.Operation) act {
 func (w *world) approving(o operation.Operation) act {
 	return act{"approve " + o.Key.String(), func(ctx context.Context, c *control.Control, by string) error {
 		done, err := c.Approve(ctx, scope, control.Deciding{ID: o.Key.String(), Digest: o.Digest, AlthoughNewer: true, By: by, Reason: because})
+		w.ownDecision(actorOf(ctx), o, done.Already || errors.Is(err, operation.ErrDecided))
 		if err == nil && done.Decision == "approved" {
 			w.approved[o.Key.String()] = o.Digest
 		}
@@ -186,12 +188,23 @@ func (w *world) approving(o operation.Operation) act {
 func (w *world) rejecting(o operation.Operation) act {
 	return act{"reject " + o.Key.String(), func(ctx context.Context, c *control.Control, by string) error {
 		d := control.Deciding{ID: o.Key.String(), Digest: o.Digest, By: by, Reason: because}
-		if _, err := c.Reject(ctx, scope, d); err != nil || w.dice.chance(500, "another "+o.Key.String(), int(o.Token)) {
+		done, err := c.Reject(ctx, scope, d)
+		w.ownDecision(actorOf(ctx), o, done.Already || errors.Is(err, operation.ErrDecided))
+		if err != nil || w.dice.chance(500, "another "+o.Key.String(), int(o.Token)) {
 			return err
 		}
-		_, err := c.Redrive(ctx, scope, control.Redriving{ID: o.Key.String(), By: by, Reason: because})
+		_, err = c.Redrive(ctx, scope, control.Redriving{ID: o.Key.String(), By: by, Reason: because})
 		return err
 	}}
+}
+
+// ownDecision: who has just decided is not told that somebody did, though an answer was lost in between. Who asks again
+// is.
+func (w *world) ownDecision(a *actor, o operation.Operation, told bool) {
+	name := shortName(o.Key.String())
+	if w.deciders[name+" "+o.Digest] == a.name && told && !a.again {
+		w.violated("approved-bytes: %s decided about a draft of %s, and was told that it was decided already", a.name, name)
+	}
 }
 
 // pausing pauses something. It is resumed when the faults end, if nobody has done so before.

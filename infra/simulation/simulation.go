@@ -22,11 +22,12 @@ type Options struct {
 	Idle bool        // no reconciler runs
 }
 
-// A Weakening takes a part of a condition out of every request of one call.
+// A Weakening changes every request of one call: a part of its conditions, or one of its values.
 type Weakening struct {
 	Call    string // as the code names it: "W4 complete"
 	Part    string // of the condition
 	Instead string
+	Value   string // that is the same text every time: ":write"
 }
 
 // An Outcome is what one history came to.

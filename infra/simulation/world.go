@@ -23,7 +23,7 @@ var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 // A history may not be longer than this: what is not at rest by then never comes to rest.
 const (
 	mostSteps = 40_000
-	mostTime  = 48 * time.Hour
+	mostTime  = 30 * 24 * time.Hour
 )
 
 // tries is how often a client makes one call.
