@@ -60,6 +60,7 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	w.plan()
 	w.planActs()
 	w.calmAt = w.scene.busy + 5*time.Minute
+	w.planLooks()
 	w.at(w.calmAt, "calm", w.resumeAll)
 	w.run()
 	if err := w.judge(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"engang/shared/bodies"
 	"engang/shared/dynamo"
+	"engang/shared/dynamo/dynamotest/invariants"
 	"engang/shared/inbox"
 )
 
@@ -54,6 +55,7 @@ type world struct {
 	scene  scene
 	calmAt time.Duration // when the faults end
 	swept  time.Duration // the last minute in which reconcilers ran
+	before invariants.Items
 
 	seen
 	history

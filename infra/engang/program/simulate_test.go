@@ -34,6 +34,9 @@ func TestSimulateShowsTheHistoryOfASeed(t *testing.T) {
 
 func TestSimulateWritesADocument(t *testing.T) {
 	code, stdout, _ := run(t, t.Context(), "simulate", "--seeds", "2", "--json")
+	fits(t, answers(t), "simulate", stdout)
+	_, one, _ := run(t, t.Context(), "simulate", "--seed", "2", "--json")
+	fits(t, answers(t), "simulate --seed", one)
 	var doc struct {
 		Kind   string
 		Seeds  int
