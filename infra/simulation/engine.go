@@ -102,8 +102,11 @@ func keys(hash, sort string) []types.KeySchemaElement {
 	return []types.KeySchemaElement{{AttributeName: aws.String(hash), KeyType: types.KeyTypeHash}, {AttributeName: aws.String(sort), KeyType: types.KeyTypeRange}}
 }
 
-// close removes the table.
+// close ends whoever is still at it, and removes the table.
 func (w *world) close() error {
+	for _, a := range w.actors {
+		a.stop()
+	}
 	_, err := w.db.DeleteTable(context.WithoutCancel(w.ctx), &dynamodb.DeleteTableInput{TableName: &w.tableName})
 	if err != nil {
 		return fmt.Errorf("remove table: %w", err)

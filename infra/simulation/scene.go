@@ -76,7 +76,7 @@ func (d dice) scene() scene {
 	for o := range objects {
 		s.deliveries = append(s.deliveries, d.object(o+1, contents, s.busy)...)
 	}
-	for i := range d.below(6, "acts", 0) {
+	for i := range d.below(9, "acts", 0) {
 		s.acts = append(s.acts, d.between(0, s.busy+2*time.Minute, "act at", i))
 	}
 	return s
