@@ -20,6 +20,7 @@ type flow struct {
 	calls    int      // model calls when nothing breaks
 	more     int      // further calls that the order of things may cost
 	fewer    int      // calls that the order of things may save
+	slow     bool     // it goes through three years of days: without -all each of its points is struck once
 	varies   bool     // its course depends on who is faster, also unbroken
 	change   change   // of requests on their way, that belongs to the flow
 	run      func(w *world)

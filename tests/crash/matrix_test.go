@@ -186,6 +186,9 @@ func chosen(flows []prepared) (list []combination) {
 			kind := point{p.function, p.call, 0}
 			ways := p.ways()
 			n := min((len(ways)+kinds[kind]-1)/kinds[kind], most)
+			if f.slow {
+				n = 1
+			}
 			if *whole || *only != "" {
 				n = len(ways)
 			}

@@ -23,6 +23,9 @@ var elsewhere = map[string]string{
 
 // Every call that the code names is met by some flow: a call that is new has its points in the matrix, or fails here.
 func TestEveryCallIsMet(t *testing.T) {
+	if *only != "" {
+		t.Skip("a part of the flows is asked for")
+	}
 	met := map[string]bool{}
 	for _, f := range recorded(t) {
 		for _, p := range f.points {

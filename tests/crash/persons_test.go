@@ -154,12 +154,12 @@ var persons = []flow{
 		w.act("/api/pause", map[string]any{"kind": "everything", "until": time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "reason": "why"}, nil)
 		w.deliver(updated(chair))
 	}, final: has("product:794", "product-card", noon, "Chair")},
-	{name: "erased", scenario: "section 14", calls: 1, run: func(w *world) {
+	{name: "erased", slow: true, scenario: "section 14", calls: 1, run: func(w *world) {
 		w.deliver(updated(big))
 		w.settle()
 		w.erase("product:794")
 	}, final: all(hasNone("product:794"), states(), ended(map[string]int{"settled completed": 1}))},
-	{name: "a person looks at everything", scenario: "section 8", faults: "model:missingx9", calls: 1, run: func(w *world) {
+	{name: "a person looks at everything", slow: true, scenario: "section 8", faults: "model:missingx9", calls: 1, run: func(w *world) {
 		w.deliver(updated(big))
 		w.settle()
 		w.lookAtAll()
