@@ -217,7 +217,7 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"no JSON", "POST", "/api/reveal", "", "id=1", nil, 400, "malformed"},
 		{"too long", "POST", "/api/reveal", "", strings.Repeat(" ", handler.MaxCall+1), nil, 413, "too-large"},
 		{"no id", "GET", "/api/show", "id=x", "", object.ErrNoID, 400, "evt_"},
-		{"an ambiguous id", "GET", "/api/show", "id=x", "", control.ErrAmbiguous, 400, "longer beginning"},
+		{"an ambiguous id", "GET", "/api/show", "id=x", "", control.ErrAmbiguous, 400, "a beginning that no other has"},
 		{"a strange cursor", "GET", "/api/events", "after=x", "", control.ErrCursor, 400, "after"},
 		{"several tenants", "GET", "/api/events", "", "", control.ErrScope, 400, "tenant and environment"},
 		{"one of several tenants", "GET", "/api/config", "", "", &control.ScopeError{Fit: []object.Scope{shop, {Tenant: "other", Environment: "test"}}}, 400, "(one of shop/test, other/test)"},
