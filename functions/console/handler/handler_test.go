@@ -245,7 +245,7 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"a list by time", "GET", "/api/review", "since=2026-11-01T00:00:00Z", "", nil, 400, "bad-parameter"},
 		{"a decision of nobody", "POST", "/api/review/approve", "", "{}", problem.ErrIdentity, 403, "no-identity"},
 		{"another draft", "POST", "/api/review/approve", "", "{}", decidedBy("ann", operation.ErrOtherDraft), 409, `"stands":{"id":"product:794/card@3/9f","state":"rejected"`},
-		{"decided already", "POST", "/api/review/reject", "", "{}", decidedBy("ann", operation.ErrDecided), 409, "decided by ann at 2026-11-29T12:00:00Z"},
+		{"decided already", "POST", "/api/review/reject", "", "{}", decidedBy("ann", operation.ErrDecided), 409, "rejected by ann at 2026-11-29T12:00:00Z"},
 		{"set aside", "POST", "/api/review/approve", "", "{}", &operation.OvertakenError{}, 409, "set-aside"},
 		{"content that is gone", "POST", "/api/reveal", "", "{}", control.ErrGone, 404, "not-found"},
 		{"no such endpoint", "GET", "/api/endpoints", "name=x", "", config.ErrUnknown, 404, "not-configured"},
