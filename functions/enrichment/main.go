@@ -2,19 +2,19 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"log/slog"
 	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
 
 	"engang/functions/enrichment/handler"
+	"engang/shared/settings"
 	"engang/shared/telemetry"
 )
 
 func main() {
-	h, err := build(context.Background())
+	h, err := build()
 	if err != nil {
 		slog.New(slog.NewJSONHandler(os.Stderr, nil)).Error("init failed", "function", "enrichment", "err", err)
 		os.Exit(1)
@@ -22,13 +22,11 @@ func main() {
 	lambda.Start(h.Handle)
 }
 
-func build(ctx context.Context) (*handler.Handler, error) {
+func build() (*handler.Handler, error) {
 	s, err := handler.SettingsFromEnv()
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
+	r := settings.FromEnv()
+	cfg := r.AWS()
+	if err := errors.Join(err, r.Err()); err != nil {
 		return nil, err
 	}
 	log := telemetry.NewLogger(os.Stdout, telemetry.Process{Function: "enrichment", Deployed: os.Getenv("AWS_LAMBDA_FUNCTION_NAME"), Level: s.Level})

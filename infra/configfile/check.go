@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"engang/shared/config"
+	"engang/shared/config/apply"
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/recipe"
@@ -41,7 +42,7 @@ func (b *builder) build() config.Set {
 // check holds what was built against the rules that whoever publishes it checks again. What a schema can
 // say has been said; what a part lacks may stand in the file and be unreadable.
 func (b *builder) check() {
-	for _, f := range config.Check(b.set) {
+	for _, f := range apply.Check(b.set) {
 		if f.Shape || f.Needs != "" && b.written(steps(f.Needs)) {
 			continue
 		}

@@ -13,8 +13,9 @@ import (
 	"engang/infra"
 	"engang/infra/configfile"
 	"engang/shared/config"
+	"engang/shared/config/apply"
 	"engang/shared/document"
-	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 func local(t testing.TB) config.Set {
@@ -56,7 +57,7 @@ func TestLocalRecipesFitTheSamplePayloads(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
-			in, err := compiled(t, test.recipe).Extract(payload(t, test.file))
+			in, err := ready(t, test.recipe).Extract(payload(t, test.file))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,11 +81,11 @@ func TestLocalRecipesFitTheSamplePayloads(t *testing.T) {
 	}
 }
 
-func compiled(t *testing.T, name string) *recipe.Compiled {
+func ready(t *testing.T, name string) *compiled.Recipe {
 	t.Helper()
 	for _, r := range local(t).Recipes {
 		if r.Name == name {
-			c, err := recipe.Compile(r)
+			c, err := compiled.New(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +125,7 @@ func payload(t *testing.T, file string) any {
 
 // Whoever copies the example starts without warnings.
 func TestNothingInTheLocalFileIsWorthAWarning(t *testing.T) {
-	if found := config.Warnings(local(t), time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)); len(found) > 0 {
+	if found := apply.Warnings(local(t), time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)); len(found) > 0 {
 		t.Error(found)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"engang/infra/configfile"
 	"engang/shared/config"
+	"engang/shared/config/apply"
 	"engang/shared/dynamo"
 	"engang/shared/operation"
 	"engang/shared/parameters"
@@ -181,7 +182,7 @@ func (s *System) Apply(ctx context.Context, set config.Set) (config.Pointer, err
 	if err := s.seed(ctx, set); err != nil {
 		return config.Pointer{}, err
 	}
-	p, err := config.Publish(ctx, dynamo.Open(s.direct(), s.stack.table), set, rand.Text)
+	p, err := apply.Publish(ctx, dynamo.Open(s.direct(), s.stack.table), set, rand.Text)
 	if err != nil {
 		return config.Pointer{}, fmt.Errorf("apply configuration: %w", err)
 	}

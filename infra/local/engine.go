@@ -113,7 +113,10 @@ func (s *System) startEngine(ctx context.Context) error {
 	if s.o.Meter {
 		s.meter = &wire.Meter{Keys: s.stack.keys, Indexes: s.stack.indexes, Item: s.item, Ask: s.o.DynamoDBURL != ""}
 	}
-	s.wire = wire.New(base, s.judge, s.record, s.meter)
+	if s.rights, err = s.guard(base); err != nil {
+		return err
+	}
+	s.wire = wire.New(s.rights, s.judge, s.record, s.meter)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (s *System) startFunctions(ctx context.Context) error {
 }
 
 func (s *System) startFunction(ctx context.Context, id string) error {
-	name := strings.ToLower(strings.TrimSuffix(id, "Function"))
+	name := functionName(id)
 	timeout, err := s.stack.template.Number(s.stack, id, "Timeout")
 	if err != nil {
 		return err
@@ -190,6 +190,7 @@ func (s *System) addSource(e declaration, f *invoke.Function) error {
 			Client: s.sourceClient(), URL: address, ARN: arn, Region: region, BatchSize: batch, Concurrency: concurrency, Whole: !slices.Contains(answers, any("ReportBatchItemFailures")),
 			Invoke: f.Invoke, Redeliver: s.faults.Redeliver, Observe: s.o.OnBatch,
 		})
+		s.rights.feed(arn, f.Name)
 		return nil
 	}
 	return fmt.Errorf("event %s reads a queue that the template does not declare: %s", e.event, arn)

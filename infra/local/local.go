@@ -1,7 +1,8 @@
 // Package local is the whole system in one process: the HTTP front, the functions, the event source,
 // the schedule, an embedded engine for table, queues, bucket and parameters, and a model that costs
 // nothing. Names, keys, timeouts and the functions' environment come from template.yaml, so that what
-// runs here and what is deployed cannot drift apart.
+// runs here and what is deployed cannot drift apart. What a function's role in the template does not allow is refused
+// here too, as AWS refuses it.
 //
 // The functions are the deployed ones: they get JSON events and give JSON answers. Only their clock runs
 // faster ([Options].Speed), and their calls can be counted and broken on the way.
@@ -65,6 +66,7 @@ type Options struct {
 
 	OnExchange func(front.Exchange) // is told of each request that reached a function
 	OnBatch    func(poller.Batch)   // is told of each batch that was worked on
+	OnUse      func(Use)            // is told of each right that a function needed, and whether its role gives it
 	OnConfig   func([]Kept, error)  // is told of each change of the files, what of them was not applied, and why nothing was
 }
 
@@ -93,6 +95,7 @@ type System struct {
 	stack     *stack
 	base      http.RoundTripper // to the engines, past the wire
 	held      held
+	rights    *guard // of the functions' roles
 	wire      *wire.Wire
 	meter     *wire.Meter
 	record    *wire.Record

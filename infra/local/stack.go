@@ -96,6 +96,12 @@ func (s *stack) Attribute(id, name string) (string, error) {
 		}
 		return s.queueARN(id)
 	}
+	switch s.template.Type(id) {
+	case tableType:
+		return "arn:aws:dynamodb:" + region + ":" + front.Account + ":table/" + s.physical(id), nil
+	case bucketType:
+		return "arn:aws:s3:::" + s.physical(id), nil
+	}
 	return "arn:aws:local:" + region + ":" + front.Account + ":" + s.physical(id), nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"engang/infra/modelstub"
 	"engang/shared/operation"
-	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 func TestAnswerConsistsOfTheInput(t *testing.T) {
@@ -89,11 +89,11 @@ func TestOutputOverTheCapIsCutOff(t *testing.T) {
 }
 
 // loose is a recipe with another schema and no checks.
-func loose(t *testing.T, schema string) *recipe.Compiled {
+func loose(t *testing.T, schema string) *compiled.Recipe {
 	t.Helper()
 	r := card(t).Recipe()
 	r.Output.Schema, r.Checks = json.RawMessage(schema), nil
-	c, err := recipe.Compile(r)
+	c, err := compiled.New(r)
 	if err != nil {
 		t.Fatal(err)
 	}

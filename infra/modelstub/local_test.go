@@ -8,7 +8,7 @@ import (
 
 	"engang/infra/configfile"
 	"engang/shared/operation"
-	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 // TestLocalRecipesAreContentWithTheStub runs the payloads of the receiver's own samples through the recipes
@@ -29,7 +29,7 @@ func TestLocalRecipesAreContentWithTheStub(t *testing.T) {
 			if !ok {
 				t.Fatal("no sample for this recipe")
 			}
-			c, err := recipe.Compile(r)
+			c, err := compiled.New(r)
 			if err != nil {
 				t.Fatal(err)
 			}

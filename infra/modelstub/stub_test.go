@@ -17,6 +17,7 @@ import (
 	"engang/shared/model"
 	"engang/shared/operation"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 	"engang/shared/secrets"
 )
 
@@ -42,7 +43,7 @@ func newBench(t *testing.T) bench {
 	return bench{stub, model.New(srv.Client(), keys{}), model.Connection{BaseURL: srv.URL + "/v1", APIKey: "ssm:models/openai"}, srv.URL}
 }
 
-func (b bench) call(t *testing.T, c *recipe.Compiled, in recipe.Input) operation.Answer {
+func (b bench) call(t *testing.T, c *compiled.Recipe, in recipe.Input) operation.Answer {
 	t.Helper()
 	return b.client.Call(t.Context(), b.to, c.Prompt(in))
 }
@@ -70,9 +71,9 @@ const cardSchema = `{
 			"source": {"type": "string", "enum": ["name", "description", "attributes"]}}}}}`
 
 // card is the product card of the documentation.
-func card(t *testing.T) *recipe.Compiled {
+func card(t *testing.T) *compiled.Recipe {
 	t.Helper()
-	c, err := recipe.Compile(recipe.Recipe{
+	c, err := compiled.New(recipe.Recipe{
 		Name: "product-card", Version: 3, Policy: recipe.PolicyAuto,
 		Input: recipe.Fields{Required: []string{"name"}, Fields: map[string]recipe.Field{
 			"name":        {From: at(t, "/name")},
@@ -106,7 +107,7 @@ func at(t *testing.T, text string) *document.Pointer {
 	return &p
 }
 
-func input(t *testing.T, c *recipe.Compiled, payload string) recipe.Input {
+func input(t *testing.T, c *compiled.Recipe, payload string) recipe.Input {
 	t.Helper()
 	doc, err := document.Decode([]byte(payload))
 	if err != nil {

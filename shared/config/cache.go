@@ -8,9 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"engang/shared/inbox"
 	"engang/shared/object"
-	"engang/shared/recipe"
 )
 
 // ErrUnreadable says that what is live cannot be used: the pointer names a version that is not stored,
@@ -102,22 +100,6 @@ func (c *Cache) Endpoint(ctx context.Context, name string) (Endpoint, Pointer, e
 	return e, p, nil
 }
 
-// Recipe is one version of a recipe, live or not. It fails with [ErrUnknown] when that version was never
-// applied, with [ErrUnreadable] when it does not compile, and with the store's own error, wrapped.
-func (c *Cache) Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error) {
-	return load(ctx, c, versionKey{scope, KindRecipe, ref.Name, ref.Version}, func(raw []byte) (*recipe.Compiled, error) {
-		r, err := decode[recipe.Recipe](raw)
-		if err != nil {
-			return nil, err
-		}
-		compiled, err := recipe.Compile(r)
-		if err != nil {
-			return nil, fmt.Errorf("compile: %w: %w", ErrUnreadable, err)
-		}
-		return compiled, nil
-	})
-}
-
 // Common is what all endpoints and recipes of a scope share. Errors are those of [Cache.Endpoint].
 func (c *Cache) Common(ctx context.Context, scope object.Scope) (Common, error) {
 	p, err := c.Pointer(ctx, scope)
@@ -184,10 +166,10 @@ func fresh[K comparable, V any](c *Cache, entries *bounded[K, dated[V]], key K, 
 func load[V any](ctx context.Context, c *Cache, key versionKey, read func([]byte) (V, error)) (V, error) {
 	var none V
 	c.mu.Lock()
-	known, ok := c.versions.get(key)
+	known, _ := c.versions.get(key)
 	c.mu.Unlock()
-	if ok {
-		return known.(V), nil
+	if v, ok := known.(V); ok {
+		return v, nil
 	}
 	raw, err := c.store.Version(ctx, key.scope, key.kind, key.name, key.version)
 	if err != nil {

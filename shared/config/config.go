@@ -1,7 +1,7 @@
 // Package config is what an operator has applied: endpoints, recipes and providers, by version.
 //
 // Versions are immutable; one pointer per tenant and environment says which are live. Functions read
-// through a [Cache].
+// through a [Cache]. What is refused, compared and published is in package apply: who only reads needs none of it.
 package config
 
 import (
@@ -16,7 +16,11 @@ import (
 	"engang/shared/operation"
 	"engang/shared/recipe"
 	"engang/shared/secrets"
+	"engang/shared/webhook"
 )
+
+// Environments are the environments that a configuration can be for.
+var Environments = []string{"test", "production"}
 
 // ErrUnknown says that nothing of this name was applied.
 var ErrUnknown = errors.New("not configured")
@@ -48,6 +52,15 @@ type Endpoint struct {
 
 	SilentAfterSeconds int      `json:"silent_after_seconds,omitempty"` // without a delivery for so long, the sender is reported as silent
 	CatchUp            *CatchUp `json:"catch_up,omitempty"`
+}
+
+// Adds is what the endpoint's configuration adds to its provider's row.
+func (e Endpoint) Adds() webhook.Endpoint {
+	own := webhook.Endpoint{Type: e.Type, TypeAt: e.TypeAt, Legacy: e.Legacy}
+	if h := e.HMAC; h != nil {
+		own.HMAC = &webhook.HMAC{Header: h.Header, Prefix: h.Prefix, Encoding: h.Encoding, TimeHeader: h.TimeHeader, Window: time.Duration(h.WindowSeconds) * time.Second}
+	}
+	return own
 }
 
 // A CatchUp fetches from the source what it failed to deliver.

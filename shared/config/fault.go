@@ -36,23 +36,3 @@ func (f Faults) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-func (f *Faults) add(at, reason, remedy string) {
-	*f = append(*f, Fault{At: at, Reason: reason, Remedy: remedy})
-}
-
-// shape notes what a file's own schema refuses, unless ok.
-func (f *Faults) shape(ok bool, at, reason, remedy string) {
-	if !ok {
-		*f = append(*f, Fault{At: at, Reason: reason, Remedy: remedy, Shape: true})
-	}
-}
-
-// pointer is the JSON pointer of the steps.
-func pointer(steps ...string) string {
-	var b strings.Builder
-	for _, s := range steps {
-		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
-	}
-	return b.String()
-}

@@ -21,7 +21,7 @@ type Live struct {
 // ReadLive reads what is live in a scope past every cache, part by part: versions are immutable, so that
 // they fit the one pointer that was read. What cannot be read back is [ErrUnreadable].
 func ReadLive(ctx context.Context, from store, scope object.Scope) (Live, error) {
-	p, err := livePointer(ctx, from, scope)
+	p, err := LivePointer(ctx, from, scope)
 	if err != nil || p.Revision == 0 {
 		return Live{Set: Set{Scope: scope}}, err
 	}
@@ -46,6 +46,17 @@ func ReadLive(ctx context.Context, from store, scope object.Scope) (Live, error)
 	return l, nil
 }
 
+// LivePointer is the pointer of a scope past every cache, or the zero one where nothing was applied.
+func LivePointer(ctx context.Context, from interface {
+	Pointer(ctx context.Context, scope object.Scope) (Pointer, error)
+}, scope object.Scope) (Pointer, error) {
+	p, err := from.Pointer(ctx, scope)
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		return Pointer{}, fmt.Errorf("read pointer of %s: %w", scope, err)
+	}
+	return p, nil
+}
+
 func liveVersion[V any](ctx context.Context, from store, k versionKey) (V, error) {
 	var none V
 	raw, err := from.Version(ctx, k.scope, k.kind, k.name, k.version)
@@ -57,37 +68,4 @@ func liveVersion[V any](ctx context.Context, from store, k versionKey) (V, error
 		err = ErrUnreadable // the decoder's own text may quote what is stored
 	}
 	return none, fmt.Errorf("read live %s %s@%d of %s: %w", k.kind, k.name, k.version, k.scope, unreadable(err))
-}
-
-// stored is the content of a version, nil if there is none.
-func stored(ctx context.Context, from store, k versionKey) ([]byte, error) {
-	raw, err := from.Version(ctx, k.scope, k.kind, k.name, k.version)
-	switch {
-	case errors.Is(err, ErrUnknown):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read %s %s@%d of %s: %w", k.kind, k.name, k.version, k.scope, err)
-	}
-	return raw, nil
-}
-
-// recipe is the live recipe of a name.
-func (l Live) recipe(name string) (recipe.Recipe, bool) {
-	i := slices.IndexFunc(l.Set.Recipes, func(r recipe.Recipe) bool { return r.Name == name })
-	if i < 0 {
-		return recipe.Recipe{}, false
-	}
-	return l.Set.Recipes[i], true
-}
-
-// users are the live endpoints that run a recipe.
-func (l Live) users(name string) (endpoints []string) {
-	for _, e := range l.Set.Endpoints {
-		for _, rule := range e.Events {
-			if slices.Contains(rule.Recipes, name) && !slices.Contains(endpoints, e.Name) {
-				endpoints = append(endpoints, e.Name)
-			}
-		}
-	}
-	return endpoints
 }

@@ -9,11 +9,12 @@ import (
 
 	"engang/shared/audit"
 	"engang/shared/config"
+	"engang/shared/config/apply"
 	"engang/shared/inbox"
 	"engang/shared/object"
 )
 
-// Configs is where configuration is kept, past every cache. Errors are those that [config.Publish] and
+// Configs is where configuration is kept, past every cache. Errors are those that [apply.Publish] and
 // [config.ReadLive] speak of.
 type Configs interface {
 	Address(ctx context.Context, name string) (object.Scope, error)
@@ -79,12 +80,12 @@ func (c *Control) Apply(ctx context.Context, p Proposal) (Application, error) {
 	case err != nil:
 		return Application{}, err
 	}
-	move := config.Move{Seen: p.Seen, By: p.By, At: c.d.Now().UTC(), WriteID: c.d.NewID()}
+	move := apply.Move{Seen: p.Seen, By: p.By, At: c.d.Now().UTC(), WriteID: c.d.NewID()}
 	target := fmt.Sprintf("revision %d", p.Seen+1)
 	if err := c.recordApply(ctx, p, "apply configuration", target+": "+summary(changes)); err != nil {
 		return Application{}, err
 	}
-	pointer, err := config.PublishOver(ctx, c.d.Configs, p.Set, move)
+	pointer, err := apply.PublishOver(ctx, c.d.Configs, p.Set, move)
 	if errors.Is(err, config.ErrChanged) { // the record stands: say what came of it
 		err = errors.Join(err, c.recordApply(ctx, p, "apply configuration, overtaken", target))
 	}
@@ -122,7 +123,7 @@ func summary(changes []config.Change) string {
 
 // look checks a proposal by itself, and reads what it will be held against.
 func (c *Control) look(ctx context.Context, p Proposal) (config.Live, []Other, error) {
-	if faults := config.Check(p.Set); len(faults) > 0 {
+	if faults := apply.Check(p.Set); len(faults) > 0 {
 		return config.Live{}, nil, faults
 	}
 	live, err := config.ReadLive(ctx, c.d.Configs, p.Set.Scope)
@@ -166,7 +167,7 @@ type comparison struct {
 }
 
 func (c *Control) compare(ctx context.Context, p Proposal, with comparison) ([]config.Change, error) {
-	found, err := with.live.Compare(ctx, c.d.Configs, p.Set, p.AllowModelChange)
+	found, err := apply.Replacement{Live: with.live, Set: p.Set, AllowModelChange: p.AllowModelChange}.Compare(ctx, c.d.Configs)
 	if err != nil {
 		return nil, err
 	}

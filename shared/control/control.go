@@ -19,7 +19,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
-	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 // ErrAmbiguous says that the beginning of an operation's name fits several.
@@ -74,7 +74,7 @@ type Store interface {
 type Endpoints interface {
 	Endpoint(ctx context.Context, name string) (config.Endpoint, config.Pointer, error)
 	Common(ctx context.Context, scope object.Scope) (config.Common, error)
-	Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error)
+	Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*compiled.Recipe, error)
 	Pointer(ctx context.Context, scope object.Scope) (config.Pointer, error)
 }
 

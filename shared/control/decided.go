@@ -20,6 +20,7 @@ type Waiting struct {
 	Owner         string    `json:"owner,omitempty"`  // group whose list it is on
 	Digest        string    `json:"digest,omitempty"` // of the draft, of the event's fact, or of the other fact
 	Event         string    `json:"event,omitempty"`  // that waits
+	Seen          string    `json:"seen,omitempty"`   // says which failure this is, for a dismissal
 }
 
 // Decided is what a decision came to.

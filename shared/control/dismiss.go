@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"engang/shared/inbox"
@@ -16,6 +17,10 @@ import (
 // The id names an operation (a unique beginning), an event ("evt_…") or a conflict ("evt_…/digest", of which a
 // unique beginning is enough). With an operation goes the event that waits for it. What was dismissed can
 // still be redriven by name, until it leaves the table.
+//
+// Only what was looked at is dismissed. Where Seen is given, a failure that is not that one is
+// [operation.ErrOtherFailure]: it failed again, or a newer event waits for it. One whose event is not parked yet is
+// [operation.ErrInWork]: the same again in a moment, or when what holds the event is resumed.
 //
 // A draft is approved or rejected, not dismissed: that, and whatever does not stand in the list, is
 // [operation.ErrNotWaiting]. Else as [Control.Approve].
@@ -31,28 +36,33 @@ func (c *Control) Dismiss(ctx context.Context, scope object.Scope, d Deciding) (
 }
 
 func (a *act) dismissOperation(ctx context.Context) (Decided, error) {
-	o, all, err := a.operation(ctx)
+	o, e, all, err := a.failure(ctx)
 	if err != nil {
 		return Decided{}, err
 	}
-	a.target = o.Key.String()
-	if o.Dismissed == nil && (o.State != operation.Failed || o.QueuedAt.IsZero()) {
-		return Decided{}, refused(operation.ErrNotWaiting, o)
-	}
-	// The event goes first: a crash in between leaves the operation in the list, where it is dismissed again.
-	// A redrive takes either mark away.
-	if !slices.ContainsFunc(all.ops, func(other operation.Operation) bool { return other.Key != o.Key && needs(other, o.Event) }) {
-		if err := a.dismissParked(ctx, o.Event); err != nil {
-			return Decided{}, err
-		}
-	}
-	if o.Dismissed != nil {
-		return dismissedOf(o, o.WriteID != a.writeID), nil
-	}
-	a.written = true
-	err = a.c.d.Store.Dismiss(ctx, operation.Dismissal{Key: o.Key, By: a.asked.By, Note: a.asked.Reason, WriteID: a.writeID, Now: a.now, ExpiresAt: a.after(a.life)})
 	switch {
-	case errors.Is(err, operation.ErrRefused):
+	case o.Dismissed != nil:
+		return dismissedOf(o, o.WriteID != a.writeID), nil
+	case o.State != operation.Failed || o.QueuedAt.IsZero():
+		return Decided{}, refused(operation.ErrNotWaiting, o)
+	case a.asked.Seen != "" && a.asked.Seen != seenOperation(o):
+		return Decided{}, refused(operation.ErrOtherFailure, o)
+	case e.State == inbox.Received: // parked afterwards, it would stand in no list
+		return Decided{}, refused(operation.ErrInWork, o)
+	}
+	d := operation.Dismissal{
+		Key: o.Key, Token: o.Token, Event: o.Event, EventGone: e.ID == "", Generation: e.Generation,
+		By: a.asked.By, Note: a.asked.Reason, WriteID: a.writeID, Now: a.now, ExpiresAt: a.after(a.life), EventExpiresAt: a.after(a.brief),
+	}
+	i := slices.IndexFunc(all.ops, func(other operation.Operation) bool { return other.Key != o.Key && other.Needs(o.Event) })
+	if i >= 0 {
+		d.Beside = &all.ops[i].Key
+	}
+	d.WithEvent = i < 0 && e.State == inbox.Parked && len(e.Operations) > 0 && e.Dismissed == nil // alone it stands in the list itself
+	a.written = true
+	err = a.c.d.Store.Dismiss(ctx, d)
+	switch {
+	case errors.Is(err, operation.ErrRefused), errors.Is(err, inbox.ErrStale):
 		return Decided{}, errAgain
 	case err != nil:
 		return Decided{}, err
@@ -61,29 +71,35 @@ func (a *act) dismissOperation(ctx context.Context) (Decided, error) {
 	return dismissedOf(o, false), nil
 }
 
-// needs tells whether an operation of another recipe still needs the event: it waits for a person, or is in work.
-func needs(o operation.Operation, event inbox.EventID) bool {
-	return o.Event == event && (!o.QueuedAt.IsZero() || o.State == operation.Pending || o.State == operation.Running)
+// failure looks at an operation, at the event that waits for it, without an id if that is gone, and at all that
+// stands beside it. These are read behind the event: what comes to need it later opens it, and so refuses the write.
+func (a *act) failure(ctx context.Context) (operation.Operation, inbox.Event, collection, error) {
+	before, _, err := a.operation(ctx)
+	if err != nil {
+		return before, inbox.Event{}, collection{}, err
+	}
+	a.target = before.Key.String()
+	e, err := a.c.d.Store.Event(ctx, before.Event)
+	if errors.Is(err, inbox.ErrNotFound) {
+		e, err = inbox.Event{}, nil
+	}
+	if err != nil {
+		return before, e, collection{}, err
+	}
+	o, all, err := a.operation(ctx)
+	if err == nil && o.Event != before.Event {
+		err = errAgain
+	}
+	return o, e, all, err
 }
 
-// dismissParked lets the event that waits for a dismissed operation leave the table in its time. One that is
-// not parked, or gone, has nothing to let go of.
-func (a *act) dismissParked(ctx context.Context, id inbox.EventID) error {
-	if id == "" {
-		return nil
-	}
-	a.written = true
-	d := a.dismissal(id, "")
-	d.With = true
-	err := a.c.d.Store.DismissEvent(ctx, d)
-	if errors.Is(err, inbox.ErrStale) || errors.Is(err, inbox.ErrNotFound) {
-		return nil
-	}
-	return err
-}
+// seenOperation and seenEvent say which failure was looked at: another one has another text.
+func seenOperation(o operation.Operation) string { return fmt.Sprintf("%d/%s", o.Token, o.Event) }
 
-func (a *act) dismissal(id inbox.EventID, conflict string) inbox.Dismissal {
-	return inbox.Dismissal{Event: id, Conflict: conflict, By: a.asked.By, Note: a.asked.Reason, Now: a.now, ExpiresAt: a.after(a.brief)}
+func seenEvent(e inbox.Event) string { return strconv.Itoa(e.Generation) }
+
+func (a *act) dismissal(e inbox.Event, conflict string) inbox.Dismissal {
+	return inbox.Dismissal{Event: e.ID, Conflict: conflict, Generation: e.Generation, By: a.asked.By, Note: a.asked.Reason, Now: a.now, ExpiresAt: a.after(a.brief)}
 }
 
 func (a *act) dismissEvent(ctx context.Context) (Decided, error) {
@@ -138,9 +154,11 @@ func (a *act) dismissed(ctx context.Context, e inbox.Event, x inbox.Conflict) (D
 		return done, nil
 	case x.Digest == "" && (e.State != inbox.Parked || len(e.Operations) > 0): // parked with its operation, that one waits
 		return Decided{}, fmt.Errorf("%w: %w", operation.ErrNotWaiting, &inbox.RefusedError{Stored: e})
+	case x.Digest == "" && a.asked.Seen != "" && a.asked.Seen != seenEvent(e):
+		return Decided{}, fmt.Errorf("%w: %w", operation.ErrOtherFailure, &inbox.RefusedError{Stored: e})
 	}
 	a.written, a.writeID = true, done.ID
-	err := a.c.d.Store.DismissEvent(ctx, a.dismissal(e.ID, x.Digest))
+	err := a.c.d.Store.DismissEvent(ctx, a.dismissal(e, x.Digest))
 	switch {
 	case errors.Is(err, inbox.ErrStale):
 		return Decided{}, errAgain

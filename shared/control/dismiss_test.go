@@ -141,55 +141,190 @@ func TestWhatCannotBeDismissed(t *testing.T) {
 
 // Whoever acts between the look and the write is met by another look.
 func TestADismissalMeetsWhatOthersDo(t *testing.T) {
+	raised := func(d *counter) { // a newer event waits for it, and is parked
+		e := d.events[d.ops[0].Event]
+		e.ID, e.Rank = "evt_newernewernewern", e.Rank+"1"
+		d.events[e.ID], d.ops[0].Event, d.ops[0].Rank = e, e.ID, e.Rank
+	}
 	for _, c := range []struct {
 		name    string
 		between func(d *counter)
 		err     error
+		looks   int // writes that were tried
 	}{
-		{"redriven", func(d *counter) { d.ops[0].State, d.ops[0].QueuedAt = operation.Pending, time.Time{} }, operation.ErrNotWaiting},
-		{"redriven, and failed again", func(d *counter) { d.ops[0].Token++ }, nil},
-		{"a newer event waits for it", func(d *counter) { d.ops[0].Event = d.event(9, "product:794", 1).ID }, nil},
+		{"redriven", func(d *counter) { d.ops[0].State, d.ops[0].QueuedAt = operation.Pending, time.Time{} }, operation.ErrNotWaiting, 1},
+		{"redriven, and failed again", func(d *counter) { d.ops[0].Token++ }, nil, 2},
+		{"a newer event waits for it", raised, nil, 2},
+		{"a newer event waits for it, and is in work", func(d *counter) {
+			raised(d)
+			d.reopens(d.ops[0].Event)
+		}, operation.ErrInWork, 1},
+		{"another recipe of the event was redriven, and it is parked anew", func(d *counter) {
+			d.reopens(d.ops[0].Event)
+			d.parks(d.ops[0].Event)
+		}, nil, 2},
+		{"its event was erased", func(d *counter) { d.settles(d.ops[0].Event) }, nil, 2},
 		{"dismissed by somebody else", func(d *counter) {
 			d.ops[0].Dismissed, d.ops[0].QueuedAt, d.ops[0].WriteID = decision("bob", "no", noon), time.Time{}, "w"
-		}, nil},
+		}, nil, 1},
 	} {
-		d := newCounter()
-		o := d.failed(1, 5)
-		d.between = c.between
-		got, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String()))
-		if !errors.Is(err, c.err) || err == nil && got.Already != (d.ops[0].Dismissed.By == "bob") {
-			t.Errorf("%s: %+v, %v", c.name, got, err)
+		for _, seen := range []bool{false, true} {
+			d := newCounter()
+			o := d.failed(1, 5)
+			asked := dismissing(o.Key.String())
+			if seen {
+				asked.Seen = d.seen(t, o.Key.String())
+			}
+			d.between = c.between
+			got, err := d.control().Dismiss(t.Context(), shop, asked)
+			want := c.err
+			if stored := d.at(o.Key); seen && want == nil && (stored.Token != o.Token || stored.Event != o.Event) {
+				want = operation.ErrOtherFailure
+			}
+			if want == operation.ErrInWork && seen { // what was looked at is not what stands there: that is said first
+				want = operation.ErrOtherFailure
+			}
+			if !errors.Is(err, want) || err == nil && (got.Already != (d.ops[0].Dismissed.By == "bob") || len(d.writes) != c.looks) {
+				t.Errorf("%s, seen %t: %+v, %v, writes %v", c.name, seen, got, err, d.writes)
+			}
+			if err != nil && d.ops[0].Dismissed != nil {
+				t.Errorf("%s, seen %t: refused, and dismissed", c.name, seen)
+			}
+			if e := d.events[d.ops[0].Event]; err == nil && !got.Already && e.State == inbox.Parked && e.Dismissed == nil {
+				t.Errorf("%s, seen %t: the event is parked, in no list and not dismissed", c.name, seen)
+			}
 		}
 	}
 }
 
-// A crash between the event and its operation leaves the operation in the list: the same again finishes it.
-func TestADismissalHalfDoneIsFinishedByItsRepeat(t *testing.T) {
+// reopens, parks and settles are what a redrive, a worker and an erasure do to an event.
+func (d *counter) reopens(id inbox.EventID) {
+	e := d.events[id]
+	e.State, e.Dismissed = inbox.Received, nil
+	e.Generation++
+	d.events[id] = e
+}
+
+func (d *counter) parks(id inbox.EventID) {
+	e := d.events[id]
+	e.State = inbox.Parked
+	d.events[id] = e
+}
+
+func (d *counter) settles(id inbox.EventID) {
+	e := d.events[id]
+	e.State, e.Operations = inbox.Settled, nil
+	e.Generation++
+	d.events[id] = e
+}
+
+// seen is what the list shows of something that waits.
+func (d *counter) seen(t *testing.T, id string) string {
+	t.Helper()
+	list, err := d.control().Review(t.Context(), shop, control.ReviewFilter{}, control.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range list.Items {
+		if w.ID == id {
+			return w.Seen
+		}
+	}
+	t.Fatalf("%s is not in the list %+v", id, list.Items)
+	return ""
+}
+
+// Operation and event go together or not at all: whatever becomes of the one write, nothing is half done.
+func TestADismissalWhoseAnswerIsLostIsFoundByItsRepeat(t *testing.T) {
 	d := newCounter()
 	o := d.failed(1, 5)
-	d.between = func(d *counter) { d.lost = errDown }
-	if _, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String())); !errors.Is(err, errDown) || d.at(o.Key).Dismissed != nil {
+	d.lost = errDown
+	if _, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String())); !errors.Is(err, errDown) || d.at(o.Key).Dismissed == nil || d.events[o.Event].Dismissed == nil {
 		t.Fatalf("%v, stored %+v", err, d.at(o.Key))
 	}
 	d.lost = nil
 	got, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String()))
-	if err != nil || got.Already || d.at(o.Key).Dismissed == nil || d.events[o.Event].Dismissed == nil {
+	if err != nil || !got.Already {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if diff := cmp.Diff([]string{"dismiss event", "dismiss event", "dismiss"}, d.writes); diff != "" {
+	if diff := cmp.Diff([]string{"dismiss"}, d.writes); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// An event that several recipes worked for stays as long as one of them may still need it.
-func TestAnEventStaysForItsOtherRecipes(t *testing.T) {
+// A failure whose event is still being ended, or held, is not dismissed: parked afterwards, the event would stand in
+// no list.
+func TestAFailureIsNotDismissedBeforeItsEventIsParked(t *testing.T) {
 	d := newCounter()
-	first, second := d.failed(1, 5), d.failed(2, 5)
-	d.at(second.Key).Event = first.Event
-	if _, err := d.control().Dismiss(t.Context(), shop, dismissing(first.Key.String())); err != nil || d.events[first.Event].Dismissed != nil {
-		t.Errorf("with one of two: %v, event %+v", err, d.events[first.Event].Dismissed)
+	o := d.failed(1, 5)
+	e := d.events[o.Event]
+	e.State = inbox.Received
+	d.events[e.ID] = e
+	_, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String()))
+	refused, ok := errors.AsType[*operation.RefusedError](err)
+	if !errors.Is(err, operation.ErrInWork) || !ok || refused.Stored.Key != o.Key || len(d.writes) != 0 {
+		t.Errorf("%v, writes %v", err, d.writes)
 	}
-	if _, err := d.control().Dismiss(t.Context(), shop, dismissing(second.Key.String())); err != nil || d.events[first.Event].Dismissed == nil {
-		t.Errorf("with the last: %v, event %+v", err, d.events[first.Event].Dismissed)
+	d.parks(e.ID)
+	if _, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String())); err != nil || d.events[e.ID].Dismissed == nil {
+		t.Errorf("parked: %v, %+v", err, d.events[e.ID])
+	}
+}
+
+// What was looked at is what is dismissed, where the person says what that was.
+func TestOnlyTheFailureThatWasLookedAtIsDismissed(t *testing.T) {
+	d := newCounter()
+	o, e := d.failed(1, 5), d.parked(2, 4)
+	for id, again := range map[string]func(){
+		o.Key.String(): func() { d.at(o.Key).Token++ },
+		string(e.ID): func() {
+			d.reopens(e.ID)
+			d.parks(e.ID)
+		},
+	} {
+		asked := dismissing(id)
+		asked.Seen = d.seen(t, id)
+		again()
+		if _, err := d.control().Dismiss(t.Context(), shop, asked); !errors.Is(err, operation.ErrOtherFailure) || len(d.writes) != 0 {
+			t.Errorf("%s: %v, writes %v", id, err, d.writes)
+		}
+		asked.Seen = d.seen(t, id)
+		if got, err := d.control().Dismiss(t.Context(), shop, asked); err != nil || got.Already {
+			t.Errorf("%s, looked at anew: %+v, %v", id, got, err)
+		}
+		d.writes = nil
+	}
+	shown, err := d.control().Show(t.Context(), shop, d.failed(3, 3).Key.String(), time.Time{})
+	if err != nil || shown.Operation.Review.Seen != d.seen(t, shown.Operation.ID) {
+		t.Errorf("shown %+v, %v", shown.Operation.Review, err)
+	}
+}
+
+// A failure may outlive its event, and then goes alone; so it does where the event is over.
+func TestAFailureIsDismissedWithoutItsEvent(t *testing.T) {
+	for name, before := range map[string]func(d *counter, id inbox.EventID){
+		"gone":    func(d *counter, id inbox.EventID) { delete(d.events, id) },
+		"settled": (*counter).settles,
+		"in the list by itself": func(d *counter, id inbox.EventID) {
+			e := d.events[id]
+			e.Operations = nil
+			d.events[id] = e
+		},
+		"dismissed before": func(d *counter, id inbox.EventID) {
+			e := d.events[id]
+			e.Dismissed = &inbox.Dismissed{By: "bob"}
+			d.events[id] = e
+		},
+	} {
+		d := newCounter()
+		o := d.failed(1, 5)
+		before(d, o.Event)
+		e := d.events[o.Event]
+		if _, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String())); err != nil || d.at(o.Key).Dismissed == nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(e.Dismissed, d.events[o.Event].Dismissed); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }

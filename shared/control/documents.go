@@ -146,6 +146,7 @@ type Review struct {
 	Reasons  []string   `json:"reasons"`
 	OpenedAt *time.Time `json:"opened_at"`
 	Owner    string     `json:"owner,omitempty"`
+	Seen     string     `json:"seen,omitempty"` // says which failure this is, for a dismissal
 }
 
 // A Decision is what a person decided.

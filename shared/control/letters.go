@@ -285,10 +285,10 @@ func (c *Control) joinOperation(ctx context.Context, n inbox.Notice, doc *Letter
 	}
 	doc.State, doc.Attempts = string(o.State), len(o.History())
 	switch {
+	case o.Category == operation.CategoryCancelled: // with a token of its own
+		doc.Standing, doc.Over = LetterCancelled, true
 	case o.State != operation.Failed || o.Token != n.Token:
 		doc.Standing, doc.Over = LetterRedriven, true
-	case o.Category == operation.CategoryCancelled:
-		doc.Standing, doc.Over = LetterCancelled, true
 	case o.Dismissed != nil:
 		doc.Standing, doc.Over = LetterDismissed, true
 	default:

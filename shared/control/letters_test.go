@@ -77,7 +77,7 @@ func TestALetterIsJoinedWithWhatItTellsOf(t *testing.T) {
 		{"redriven, and failed again", op(func(o *operation.Operation) { o.Token = 3 }), control.LetterRedriven, "failed", true, false},
 		{"redriven, and done", op(func(o *operation.Operation) { o.State = operation.Completed }), control.LetterRedriven, "completed", true, false},
 		{"dismissed", op(func(o *operation.Operation) { o.Dismissed = &operation.Decision{By: "bob"} }), control.LetterDismissed, "failed", true, false},
-		{"redriven and cancelled", op(func(o *operation.Operation) { o.Category = operation.CategoryCancelled }), control.LetterCancelled, "failed", true, false},
+		{"redriven and cancelled", op(func(o *operation.Operation) { o.Category, o.Token = operation.CategoryCancelled, 3 }), control.LetterCancelled, "failed", true, false},
 		{"not kept any more", func(w *works, e inbox.Event) inbox.Letter { l := notice(w.fail(e, "9f2c")); w.ops = nil; return l }, control.LetterGone, "", true, false},
 		{"an event that is still parked", parked(func(*inbox.Event) {}), control.LetterParked, "parked", false, false},
 		{"an event that was opened", parked(func(e *inbox.Event) { e.State = inbox.Received }), control.LetterRedriven, "received", true, false},

@@ -82,6 +82,9 @@ func operationOf(o operation.Operation, losing []operation.Losing, results []ope
 	case operation.Review, operation.Failed:
 		if !o.QueuedAt.IsZero() { // else it was cancelled or dismissed
 			out.Review = &Review{Digest: digest(o.Digest), Reasons: []string{o.Reason}, OpenedAt: at(o.QueuedAt)}
+			if o.State == operation.Failed {
+				out.Review.Seen = seenOperation(o)
+			}
 		}
 	}
 	out.Decision, out.Dismissed = decisionOf(o.Decision), decisionOf(o.Dismissed)

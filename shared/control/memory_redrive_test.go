@@ -15,6 +15,7 @@ import (
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 var errDownstairs = errors.New("no answer")
@@ -202,12 +203,12 @@ func (w *works) Common(context.Context, object.Scope) (config.Common, error) {
 }
 
 // Recipe is one that needs a name.
-func (w *works) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error) {
+func (w *works) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*compiled.Recipe, error) {
 	from, err := document.ParsePointer("/name")
 	if err != nil {
 		return nil, err
 	}
-	return recipe.Compile(recipe.Recipe{
+	return compiled.New(recipe.Recipe{
 		Name: ref.Name, Version: ref.Version, Policy: recipe.PolicyDraft, Instructions: "Say what it is.",
 		Input:  recipe.Fields{Fields: map[string]recipe.Field{"name": {From: &from}}, Required: []string{"name"}},
 		Model:  recipe.Model{Provider: "openai", Name: "gpt-5.4-mini-2026-03-17", Mode: "direct", Options: recipe.Options{MaxOutputTokens: 100}},

@@ -16,15 +16,19 @@ import (
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 // A counter is a table with a review list, in which others may act between a look and a write.
 type counter struct {
 	*memory
 	between func(d *counter) // runs once, before the next decisive write
+	ahead   func(d *counter) // runs once, before the next look at an event
 	writes  []string
+	unread  error // answers every look at an event
 	lost    error // answers every decisive write, which has taken effect
 	acts    int
+	days    *int // that results are kept; nil: 400
 	groups  map[string][]string // who decides, by recipe
 }
 
@@ -103,11 +107,34 @@ func (d *counter) SetAside(_ context.Context, s operation.SettingAside) error {
 func (d *counter) Dismiss(_ context.Context, m operation.Dismissal) error {
 	d.before("dismiss")
 	o := d.at(m.Key)
-	if o.State != operation.Failed || o.QueuedAt.IsZero() {
+	e, kept := d.events[m.Event]
+	waits := e.State == inbox.Parked && len(e.Operations) > 0 && e.Dismissed == nil
+	switch {
+	case o.State != operation.Failed || o.QueuedAt.IsZero() || o.Token != m.Token || o.Event != m.Event:
 		return &operation.RefusedError{Stored: *o}
+	case !m.EventGone && (!kept || e.Generation != m.Generation), m.WithEvent && !waits:
+		return fmt.Errorf("event %s: %w", m.Event, inbox.ErrStale)
+	case m.Beside != nil && !d.at(*m.Beside).Needs(m.Event):
+		return &operation.RefusedError{Stored: *d.at(*m.Beside)}
 	}
 	o.Dismissed, o.WriteID, o.ExpiresAt, o.QueuedAt = decision(m.By, m.Note, m.Now), m.WriteID, m.ExpiresAt, time.Time{}
+	if m.WithEvent {
+		e.Dismissed, e.ExpiresAt = &inbox.Dismissed{By: m.By, At: m.Now, Note: m.Note}, m.EventExpiresAt
+		d.events[m.Event] = e
+	}
 	return d.lost
+}
+
+// Event reads an event, before which others may act as well.
+func (d *counter) Event(ctx context.Context, id inbox.EventID) (inbox.Event, error) {
+	if act := d.ahead; act != nil {
+		d.ahead = nil
+		act(d)
+	}
+	if d.unread != nil {
+		return inbox.Event{}, d.unread
+	}
+	return d.memory.Event(ctx, id)
 }
 
 func (d *counter) DismissEvent(_ context.Context, m inbox.Dismissal) error {
@@ -120,7 +147,7 @@ func (d *counter) DismissEvent(_ context.Context, m inbox.Dismissal) error {
 		}
 	}
 	e, ok := d.events[m.Event]
-	if !ok || m.Conflict != "" || e.State != inbox.Parked || e.Dismissed != nil || m.With != (len(e.Operations) > 0) {
+	if !ok || m.Conflict != "" || e.State != inbox.Parked || e.Dismissed != nil || len(e.Operations) > 0 || e.Generation != m.Generation {
 		return fmt.Errorf("dismiss event %s: %w", m.Event, inbox.ErrStale)
 	}
 	e.Dismissed, e.ExpiresAt = dismissed, m.ExpiresAt
@@ -168,7 +195,7 @@ func (d *counter) Reviews(_ context.Context, after string, limit int) (page []op
 }
 
 // Recipe is one that does nothing much, with the groups that decide about it.
-func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error) {
+func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*compiled.Recipe, error) {
 	by, ok := d.groups[ref.Name]
 	if !ok {
 		return nil, config.ErrUnknown
@@ -177,7 +204,7 @@ func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef)
 	if err != nil {
 		return nil, err
 	}
-	return recipe.Compile(recipe.Recipe{
+	return compiled.New(recipe.Recipe{
 		Name: ref.Name, Version: ref.Version, Policy: recipe.PolicyDraft, Instructions: "Say what it is.",
 		Input:  recipe.Fields{Fields: map[string]recipe.Field{"name": {From: &name}}},
 		Model:  recipe.Model{Provider: "openai", Name: "gpt-5.4-mini-2026-03-17", Mode: "direct", Options: recipe.Options{MaxOutputTokens: 100}},
@@ -188,7 +215,11 @@ func (d *counter) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef)
 
 // Common keeps deliveries for less long than what was made of them.
 func (d *counter) Common(context.Context, object.Scope) (config.Common, error) {
-	return config.Common{EventDays: 30, ResultDays: 400}, nil
+	results := 400
+	if d.days != nil {
+		results = *d.days
+	}
+	return config.Common{EventDays: 30, ResultDays: results}, nil
 }
 
 // trailOf is the audit log in short.

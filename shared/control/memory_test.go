@@ -15,7 +15,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
-	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 var (
@@ -136,7 +136,7 @@ func (m *memory) Common(context.Context, object.Scope) (config.Common, error) {
 	return config.Common{EventDays: 30, ResultDays: 400}, nil
 }
 
-func (m *memory) Recipe(context.Context, object.Scope, inbox.RecipeRef) (*recipe.Compiled, error) {
+func (m *memory) Recipe(context.Context, object.Scope, inbox.RecipeRef) (*compiled.Recipe, error) {
 	return nil, config.ErrUnknown
 }
 

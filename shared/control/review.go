@@ -26,6 +26,7 @@ type Drafts interface {
 type Deciding struct {
 	ID            string // an operation, of which a unique beginning is enough; see also [Control.Dismiss]
 	Digest        string // of the draft that was looked at
+	Seen          string // which failure was looked at, as [Waiting].Seen says it; empty: the one that stands there. Of a dismissal
 	AlthoughNewer bool   // an older draft is meant although a newer one waits
 	By            string // the caller's identity
 	Reason        string

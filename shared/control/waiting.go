@@ -17,8 +17,8 @@ import (
 )
 
 // ReviewList is what waits for a person, and how it is taken off the list. A dismissal of an operation is
-// refused with an error that wraps [operation.ErrRefused], one of an event with [inbox.ErrStale], when it
-// does not wait there any more.
+// refused with an error that wraps [operation.ErrRefused] or [inbox.ErrStale], one of an event with
+// [inbox.ErrStale], when it does not wait there any more as it was looked at.
 type ReviewList interface {
 	// Reviews lists what waits, the longest first, of all tenants and environments; it may be a moment old.
 	Reviews(ctx context.Context, after string, limit int) (waiting []operation.Waiting, next string, err error)
@@ -134,9 +134,9 @@ func (c *Control) waits(ctx context.Context, scope object.Scope, w operation.Wai
 }
 
 func (c *Control) operationWaits(ctx context.Context, o operation.Operation) (*Waiting, error) {
-	kind := KindFailed
+	kind, seen := KindFailed, seenOperation(o)
 	if o.State == operation.Review {
-		kind = KindDraft
+		kind, seen = KindDraft, ""
 	}
 	owner, err := c.owner(ctx, o.Key.Scope, o.Key.Recipe)
 	if err != nil {
@@ -144,7 +144,7 @@ func (c *Control) operationWaits(ctx context.Context, o operation.Operation) (*W
 	}
 	return &Waiting{
 		Kind: kind, ID: o.Key.String(), Object: o.Key.Object.String(), ObjectVersion: o.Rank.Version().String(), Recipe: o.Key.Recipe.String(),
-		Reason: o.Reason, Category: string(o.Category), AgeS: c.age(o.QueuedAt), OpenedAt: o.QueuedAt.UTC(), Owner: owner, Digest: digest(o.Digest), Event: string(o.Event),
+		Reason: o.Reason, Category: string(o.Category), AgeS: c.age(o.QueuedAt), OpenedAt: o.QueuedAt.UTC(), Owner: owner, Digest: digest(o.Digest), Event: string(o.Event), Seen: seen,
 	}, nil
 }
 
@@ -161,6 +161,7 @@ func (c *Control) eventWaits(ctx context.Context, e inbox.Event, conflicts []inb
 		if e.State != inbox.Parked || e.Dismissed != nil {
 			return nil, nil
 		}
+		doc.Seen = seenEvent(e)
 		return &doc, nil
 	}
 	if !slices.ContainsFunc(conflicts, func(x inbox.Conflict) bool { return x.Digest == w.Conflict && x.Dismissed == nil }) {

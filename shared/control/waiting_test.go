@@ -37,9 +37,9 @@ func TestWhatWaitsForAPersonIsListed(t *testing.T) {
 		{Kind: "draft", ID: ids[0], Object: "product:794", ObjectVersion: "2026-11-29T11:00:00Z", Recipe: "product-card@3", Reason: "policy draft", AgeS: 3599, OpenedAt: of(60, 1),
 			Owner: "catalogue", Digest: "sha256:" + d.ops[0].Digest, Event: string(d.ops[0].Event)},
 		{Kind: "failed", ID: ids[1], Object: "product:794", ObjectVersion: "2026-11-29T11:10:00Z", Recipe: "product-card@3", Reason: "refusal", Category: "unusable output", AgeS: 2999,
-			OpenedAt: of(50, 1), Owner: "catalogue", Event: string(d.ops[1].Event)},
+			OpenedAt: of(50, 1), Owner: "catalogue", Event: string(d.ops[1].Event), Seen: "1/" + string(d.ops[1].Event)},
 		{Kind: "parked", ID: ids[2], Object: "product:794", ObjectVersion: "2026-11-29T11:20:00Z", Recipe: "product-card@3", Reason: "the payload names no object", Category: "invalid input",
-			AgeS: 2399, OpenedAt: of(40, 1), Owner: "catalogue", Digest: "sha256:ab", Event: ids[2]},
+			AgeS: 2399, OpenedAt: of(40, 1), Owner: "catalogue", Digest: "sha256:ab", Event: ids[2], Seen: "0"},
 		{Kind: "conflict", ID: ids[3], Object: "product:794", ObjectVersion: "2026-11-29T11:20:00Z", Recipe: "product-card@3",
 			Reason: "another fact under the key of this event; nothing was done with it", AgeS: 1800, OpenedAt: of(30, 0), Owner: "catalogue", Digest: "sha256:beef", Event: ids[2]},
 	}

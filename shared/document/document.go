@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"unicode/utf8"
 )
 
@@ -24,45 +23,17 @@ var ErrMalformed = errors.New("malformed JSON")
 
 // Decode reads one JSON value: map[string]any, []any, string, json.Number, bool or nil. Of two members
 // with one name the last counts, as in every common parser: refusing them would switch the webhook of a
-// sender off that means no harm.
+// sender off that means no harm. Texts share the memory of one copy of raw.
 func Decode(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("not UTF-8: %w", ErrMalformed)
 	}
-	if deeper(raw, MaxDepth) {
-		return nil, fmt.Errorf("nested deeper than %d levels: %w", MaxDepth, ErrMalformed)
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("no JSON value: %w", ErrMalformed) // the decoder's text may quote the body
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("something follows the JSON value: %w", ErrMalformed)
+	p := parser{text: string(raw)}
+	v, err := p.all()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, ErrMalformed)
 	}
 	return v, nil
-}
-
-// deeper tells whether brackets outside of strings nest beyond limit, before anything is built.
-func deeper(raw []byte, limit int) bool {
-	depth, inString := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > limit {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // Canonical writes a value with sorted keys, no white space, no HTML escaping and numbers as they were

@@ -100,7 +100,9 @@ func TestALeaseShowsWhatWasBefore(t *testing.T) {
 		{name: "a draft that was cancelled, and redriven", before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 			held(t, db, table)
 			must(t, table.Cancel(t.Context(), cancellation(100)))
-			must(t, table.Redrive(t.Context(), redriving(operation.Failed)))
+			r := redriving(operation.Failed)
+			r.Token = 2
+			must(t, table.Redrive(t.Context(), r))
 		}, state: operation.Pending, lost: operation.Superseded, output: true, log: []operation.Outcome{operation.Flagged, operation.Usable}},
 		{name: "a draft that was set aside, and a worker that died with it", before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 			setAside(t, db, table)

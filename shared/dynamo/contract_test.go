@@ -71,7 +71,7 @@ func text(v types.AttributeValue) string {
 
 // difference compares two snapshots.
 func difference(a, b map[string]map[string]types.AttributeValue) string {
-	return cmp.Diff(a, b, cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{}, types.AttributeValueMemberL{}))
+	return cmp.Diff(a, b, cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{}, types.AttributeValueMemberL{}, types.AttributeValueMemberNS{}))
 }
 
 func TestWritesKeepTheirContracts(t *testing.T) {

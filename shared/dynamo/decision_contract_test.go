@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"engang/shared/dynamo"
@@ -31,7 +32,10 @@ func settingAside(who int) operation.SettingAside {
 }
 
 func dismissal(who int) operation.Dismissal {
-	return operation.Dismissal{Key: work, By: person(who), Note: "sold out", WriteID: writeID(who), Now: later(450 + who), ExpiresAt: later(93000)}
+	return operation.Dismissal{
+		Key: work, Token: 1, Event: eventID(1), WithEvent: true, By: person(who), Note: "sold out", WriteID: writeID(who),
+		Now: later(450 + who), ExpiresAt: later(93000), EventExpiresAt: later(95000),
+	}
 }
 
 func cancellation(who int) operation.Cancellation {
@@ -99,15 +103,14 @@ func decisionContracts() []contract {
 			return table.SetAside(ctx, a)
 		}),
 	}
-	return append([]contract{
+	return slices.Concat([]contract{
 		approveContract("W17 approve", held),
 		approveContract("W17 approve, over an older result", func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 			held(t, db, table)
 			putRanked(t, table, 0)
 		}),
-		reject, aside, dismissContract(),
-		dismissEventContract("W27 dismiss an event", parked1), dismissEventContract("W27 dismiss an event, parked by the reconciler", parkedUnsent), dismissWithContract(), dismissConflictContract(),
-	}, cancelContracts()...)
+		reject, aside,
+	}, dismissContracts(), cancelContracts())
 }
 
 // putRanked writes the result of the nth version.
@@ -153,41 +156,20 @@ func approveContract(name string, before func(*testing.T, dynamotest.DB, *dynamo
 	return c
 }
 
-func dismissContract() contract {
-	draft := work
-	draft.Digest = "draft"
-	c := decides("W27 dismiss a failure", "W27", func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
-		failed(t, db, table)
-		drafted := asking(101, 1, 0)
-		drafted.Key = draft
-		must(t, table.Hold(t.Context(), ending(claimed(t, table, drafted), 101, operation.Flagged)))
-	}, func(who int, op *operation.Operation) {
-		op.State, op.ExpiresAt = operation.Failed, later(93000)
-		op.Dismissed = &operation.Decision{By: person(who), At: later(450 + who), Note: "sold out"}
-	}, func(ctx context.Context, table *dynamo.Table, who int) error {
-		return table.Dismiss(ctx, dismissal(who))
-	})
-	c.refused = map[string]func(context.Context, *dynamo.Table) error{
-		"a draft": refusedDecision(operation.Review, func(ctx context.Context, table *dynamo.Table) error {
-			d := dismissal(0)
-			d.Key = draft
-			return table.Dismiss(ctx, d)
-		}),
-		"what is not there": refusedDecision("", func(ctx context.Context, table *dynamo.Table) error {
-			d := dismissal(0)
-			d.Key.Digest = "unknown"
-			return table.Dismiss(ctx, d)
-		}),
-	}
-	return c
-}
-
 func cancelContracts() (all []contract) {
 	pending := func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
 		must(t, table.Retry(t.Context(), ending(claimed(t, table, asking(100, 1, 0)), 100, operation.Transient)))
 	}
 	for name, before := range map[string]func(*testing.T, dynamotest.DB, *dynamo.Table){"pending": pending, "running": running, "a draft": held} {
-		c := decides("cancel, "+name, "cancel", before, func(who int, op *operation.Operation) {
+		final := work
+		final.Digest = "final"
+		c := decides("cancel, "+name, "cancel", func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			before(t, db, table)
+			completed := asking(101, 1, 0)
+			completed.Key = final
+			must(t, table.Complete(t.Context(), ending(claimed(t, table, completed), 101, operation.Usable)))
+		}, func(who int, op *operation.Operation) {
+			op.Token, op.Fences = 2, []int64{2}
 			op.State, op.Category, op.Reason, op.ExpiresAt = operation.Failed, operation.CategoryCancelled, "cancelled by a person", later(94000)
 			op.Decision = &operation.Decision{By: person(who), At: later(450 + who), Note: "wrong import"}
 		}, func(ctx context.Context, table *dynamo.Table, who int) error {
@@ -203,127 +185,13 @@ func cancelContracts() (all []contract) {
 				}
 				return errUndecided
 			},
+			"what is final, with the token that was seen": refusedDecision(operation.Completed, func(ctx context.Context, table *dynamo.Table) error {
+				cancel := cancellation(0)
+				cancel.Key = final
+				return table.Cancel(ctx, cancel)
+			}),
 		}
 		all = append(all, c)
 	}
 	return all
-}
-
-// dismissedBy checks event 1, parked as it was, and nothing of it in the review list.
-func dismissedBy(t *testing.T, table *dynamo.Table, who int) {
-	t.Helper()
-	ev := eventOf(t, table, 1)
-	same(t, "dismissed", &inbox.Dismissed{By: person(who), At: later(950 + who), Note: "a test"}, ev.Dismissed)
-	same(t, "expires", later(95000), ev.ExpiresAt)
-	same(t, "state", inbox.Parked, ev.State)
-	same(t, "review list", []operation.Waiting(nil), reviews(t, table, 100))
-}
-
-func dismissEventContract(name string, before func(*testing.T, dynamotest.DB, *dynamo.Table)) contract {
-	var parked inbox.Event
-	dismiss := func(n int) func(context.Context, *dynamo.Table) error {
-		return func(ctx context.Context, table *dynamo.Table) error {
-			d := eventDismissal(0)
-			d.Event = eventID(n)
-			return table.DismissEvent(ctx, d)
-		}
-	}
-	return contract{
-		name: name, call: "W27", other: is(inbox.ErrStale),
-		before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
-			before(t, db, table)
-			parked = eventOf(t, table, 1)
-			received(t, table, 2)
-			received(t, table, 3)
-			e := parkingWith(0, 0)
-			e.Event = eventID(3)
-			must(t, table.End(t.Context(), e))
-		},
-		write: func(ctx context.Context, table *dynamo.Table, who int) error {
-			return table.DismissEvent(ctx, eventDismissal(who))
-		},
-		effect: func(t *testing.T, table *dynamo.Table, who int) {
-			dismissedBy(t, table, who)
-			want, got := parked, eventOf(t, table, 1)
-			want.Dismissed, want.ExpiresAt = got.Dismissed, got.ExpiresAt
-			same(t, "event, apart from the dismissal", want, got)
-		},
-		refused: map[string]func(context.Context, *dynamo.Table) error{
-			"an open event": dismiss(2), "an event that was parked with its operation": dismiss(3), "an unknown event": dismiss(7),
-		},
-	}
-}
-
-// An event that was parked with its operation goes with that one.
-func dismissWithContract() contract {
-	act := func(who, n int) inbox.Dismissal {
-		d := eventDismissal(who)
-		d.Event, d.With = eventID(n), true
-		return d
-	}
-	var parked inbox.Event
-	dismiss := func(n int) func(context.Context, *dynamo.Table) error {
-		return func(ctx context.Context, table *dynamo.Table) error { return table.DismissEvent(ctx, act(0, n)) }
-	}
-	return contract{
-		name: "W27 dismiss an event with its operation", call: "W27", other: is(inbox.ErrStale),
-		before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
-			for n := range 4 {
-				received(t, table, n+1)
-			}
-			must(t, table.End(t.Context(), parkingWith(0, 0)))
-			parked = eventOf(t, table, 1)
-			alone := parking(0, 0)
-			alone.Event = eventID(3)
-			must(t, table.End(t.Context(), alone))
-			settled := settling(0, 0)
-			settled.Event = eventID(4)
-			must(t, table.End(t.Context(), settled))
-		},
-		write: func(ctx context.Context, table *dynamo.Table, who int) error {
-			return table.DismissEvent(ctx, act(who, 1))
-		},
-		effect: func(t *testing.T, table *dynamo.Table, who int) {
-			want, got := parked, eventOf(t, table, 1)
-			same(t, "dismissed", &inbox.Dismissed{By: person(who), At: later(950 + who), Note: "a test"}, got.Dismissed)
-			same(t, "expires", later(95000), got.ExpiresAt)
-			want.Dismissed, want.ExpiresAt = got.Dismissed, got.ExpiresAt
-			same(t, "event, apart from the dismissal", want, got)
-			same(t, "review list", []operation.Waiting{{Event: eventID(3), Since: later(50)}}, reviews(t, table, 100))
-		},
-		refused: map[string]func(context.Context, *dynamo.Table) error{
-			"an open event": dismiss(2), "an event that stands in the list itself": dismiss(3), "a settled event": dismiss(4), "an unknown event": dismiss(7),
-		},
-	}
-}
-
-func dismissConflictContract() contract {
-	act := func(who int, digest string) inbox.Dismissal {
-		d := eventDismissal(who)
-		d.Conflict = digest
-		return d
-	}
-	return contract{
-		name: "W27 dismiss a conflict", call: "W27", other: is(inbox.ErrStale),
-		before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
-			parked1(t, db, table)
-			must(t, table.RecordConflict(t.Context(), inbox.Conflict{Event: eventID(1), Digest: "d2", At: later(2), DeliveryID: "dlv2"}))
-		},
-		write: func(ctx context.Context, table *dynamo.Table, who int) error {
-			return table.DismissEvent(ctx, act(who, "d2"))
-		},
-		effect: func(t *testing.T, table *dynamo.Table, who int) {
-			ev, _, conflicts, err := table.Deliveries(t.Context(), eventID(1))
-			must(t, err)
-			want := inbox.Dismissed{By: person(who), At: later(950 + who), Note: "a test"}
-			same(t, "conflicts", []inbox.Conflict{{Event: eventID(1), Digest: "d2", At: later(2), DeliveryID: "dlv2", Dismissed: &want}}, conflicts)
-			same(t, "event's own dismissal", (*inbox.Dismissed)(nil), ev.Dismissed)
-			same(t, "review list", []operation.Waiting{{Event: eventID(1), Since: later(50)}}, reviews(t, table, 100))
-			must(t, table.RecordConflict(t.Context(), inbox.Conflict{Event: eventID(1), Digest: "d2", At: later(3), DeliveryID: "dlv3"}))
-			same(t, "review list after the same fact came again", 1, len(reviews(t, table, 100)))
-		},
-		refused: map[string]func(context.Context, *dynamo.Table) error{
-			"another fact": func(ctx context.Context, table *dynamo.Table) error { return table.DismissEvent(ctx, act(0, "d3")) },
-		},
-	}
 }

@@ -66,14 +66,23 @@ var (
 	replay = write("W14 replay", "SET #st = :received, #rcp = :recipe, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :settled AND #rcp = :former AND "+filled,
 		moves(":received", inbox.Replay), state(":settled", inbox.Settled))
 
-	// W27: nothing is to be done about a parked event. Refused: it does not stand in the review list.
-	dismissEvent = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :parked",
+	// W27: nothing is to be done about a parked event. Refused: it does not stand in the review list, or was parked
+	// anew since it was seen.
+	dismissEvent = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :parked AND #gen = :generation",
 		moves("", inbox.Dismiss), state(":parked", inbox.Parked), says(":review", review))
 
-	// W27 of an event that was parked with its operation, which is dismissed. Refused: it is not parked so, or
-	// was dismissed already.
-	dismissWith = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later", "#st = :parked AND attribute_not_exists(#oq) AND attribute_not_exists(#dec)",
+	// W27, the event's half: it was parked with its operation, which is dismissed. Refused: it is not parked so, was
+	// dismissed already, or was opened since it was seen.
+	dismissWith = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later", "#st = :parked AND attribute_not_exists(#oq) AND attribute_not_exists(#dec) AND #gen = :generation",
 		moves("", inbox.Dismiss), state(":parked", inbox.Parked))
+
+	// W27, the event's half where it is not dismissed: it stays as it is. Refused: it was opened since it was seen.
+	// As an update it needs no right that the role does not have, and two dismissals at once meet in it.
+	sameEvent = write("W27 dismiss", "SET #gen = :generation", "#gen = :generation")
+
+	// W27, the half of another operation that needs the event, which stays as it is. Refused: it needs it no more.
+	needsEvent = write("W27 dismiss", "SET #ev = :event", "#ev = :event AND (#st = :pending OR #st = :running OR (#st = :failed AND #oq = :review))",
+		state(":pending", operation.Pending), state(":running", operation.Running), state(":failed", operation.Failed), says(":review", review))
 
 	// W27: nothing is to be done about another fact under an event's key. Refused as above.
 	dismissConflict = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review",
@@ -124,6 +133,10 @@ var (
 	// W10: a newer event waits for it. Refused: [operation.JudgeRaise] says whether it was known already.
 	raise = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank")
 
+	// W10 of a failure that is news. Refused also: a person has dismissed or cancelled it.
+	raiseListed = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank AND #oq = :review",
+		says(":review", review))
+
 	// W13, the operation's half: a new budget, and no mark of a dismissal or cancellation. Refused: redriven
 	// already, or it failed again since.
 	redrive = write("W13 redrive", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #oq, #od, #ttl, #cat, #by, #at, #note, #dec, #dat, #dnt", "#st = :failed AND #ev = :event AND #tok = :seen",
@@ -153,13 +166,15 @@ var (
 	renew = write("W20 renew", "SET #st = :pending, #nbf = :now, #cnt = :zero, #wid = :write REMOVE #out, #dig, #by, #at, #note", "#st = :rejected AND #ev = :event AND #tok = :seen",
 		moves(":pending", operation.Renew), state(":rejected", operation.Rejected))
 
-	// W27: nothing is to be done about a failure. Refused: it does not stand in the review list.
-	dismiss = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #wid = :write, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :failed",
+	// W27, the operation's half: nothing is to be done about a failure. Refused: it does not stand in the review list,
+	// has failed again since it was seen, or a newer event waits for it.
+	dismiss = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #wid = :write, #ttl = :later REMOVE #oq, #od", "#oq = :review AND #st = :failed AND #tok = :seen AND #ev = :event",
 		moves("", operation.Dismiss), state(":failed", operation.Failed), says(":review", review))
 
-	// A person stops it; whoever has the lease loses it. It does not stand in the review list. Refused: it is
-	// final, or was claimed since it was seen.
-	cancel = write("cancel", "SET #st = :failed, #cat = :category, #why = :because, #by = :person, #at = :now, #note = :reason, #wid = :write, #ttl = :later REMOVE #own, #exp, #oq, #od", "#tok = :seen AND (#st = :pending OR #st = :running OR #st = :review)",
+	// A person stops it; whoever has the lease loses it, and what was seen before, or is done again, is refused: it
+	// takes a token of its own. It does not stand in the review list. Refused: it is final, or was claimed or cancelled
+	// since it was seen.
+	cancel = write("cancel", "SET #st = :failed, #cat = :category, #why = :because, #by = :person, #at = :now, #note = :reason, #wid = :write, #ttl = :later ADD #tok :one, #fen :fence REMOVE #own, #exp, #oq, #od", "#tok = :seen AND (#st = :pending OR #st = :running OR #st = :review)",
 		moves(":failed", operation.Cancel), state(":pending", operation.Pending), state(":running", operation.Running), state(":review", operation.Review),
 		says(":category", string(operation.CategoryCancelled)), says(":because", "cancelled by a person"))
 

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ import (
 //	           many Batch, cau CaughtUp, dec dat dnt Dismissed, era Erased
 //	conflict   at At, did DeliveryID, dec dat dnt Dismissed, era when it was erased
 //	seen again num Count, first FirstAt, last LastAt
-//	operation  st State, tok Token, own Owner, beg BegunAt, exp LeaseEnd, cnt Claims, nbf NotBefore, wid WriteID, ev Event, rank Rank,
+//	operation  st State, tok Token, fen Fences, own Owner, beg BegunAt, exp LeaseEnd, cnt Claims, nbf NotBefore, wid WriteID, ev Event, rank Rank,
 //	           out Output, dig Digest, att Attempts as one JSON text, why Reason, cat Category, by at note Decision, dec dat dnt Dismissed
 //	losing     att the Attempt as JSON text
 //	result     rank Rank, op sort key of the operation, ev Event, out Output, dig Digest, at At
@@ -51,6 +52,11 @@ func raw(v []byte) types.AttributeValue {
 		v = []byte{} // nil would be no value at all
 	}
 	return &types.AttributeValueMemberB{Value: v}
+}
+
+// numbers is a set of one number.
+func numbers(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberNS{Value: []string{strconv.FormatInt(n, 10)}}
 }
 
 func millis(t time.Time) types.AttributeValue { return num(t.UnixMilli()) }
@@ -134,6 +140,25 @@ func (r *reader) bytes(name string) []byte {
 		r.fault(name, fmt.Errorf("a %T where bytes are expected", v))
 	}
 	return nil
+}
+
+// numbers reads a set of numbers, the smallest first.
+func (r *reader) numbers(name string) (all []int64) {
+	switch v := r.it[name].(type) {
+	case nil:
+	case *types.AttributeValueMemberNS:
+		for _, text := range v.Value {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				r.fault(name, err)
+			}
+			all = append(all, n)
+		}
+	default:
+		r.fault(name, fmt.Errorf("a %T where a set of numbers is expected", v))
+	}
+	slices.Sort(all)
+	return all
 }
 
 func (r *reader) texts(name string) (all []string) {
@@ -312,7 +337,7 @@ func readOperation(it item) (operation.Operation, error) {
 		return operation.Operation{}, err
 	}
 	op := operation.Operation{
-		Key: k, State: operation.State(r.text("st")), Token: r.number("tok"), Owner: operation.AttemptID(r.text("own")), BegunAt: r.millis("beg"), LeaseEnd: r.millis("exp"),
+		Key: k, State: operation.State(r.text("st")), Token: r.number("tok"), Fences: r.numbers("fen"), Owner: operation.AttemptID(r.text("own")), BegunAt: r.millis("beg"), LeaseEnd: r.millis("exp"),
 		Claims: int(r.number("cnt")), NotBefore: r.millis("nbf"), WriteID: r.text("wid"), Event: inbox.EventID(r.text("ev")), Rank: object.Rank(r.text("rank")),
 		Output: r.bytes("out"), Digest: r.text("dig"), Reason: r.text("why"), Category: operation.Category(r.text("cat")), QueuedAt: r.queued(), ExpiresAt: r.expiry(),
 	}

@@ -73,6 +73,7 @@ func oneOfEachDecision(t *testing.T, table *dynamo.Table) {
 	t.Helper()
 	r, d := rejection(100), dismissal(101)
 	r.Key, r.Digest, d.Key = numbered(6), "dig6", numbered(7)
+	d.EventGone, d.WithEvent = true, false
 	must(t, table.Reject(t.Context(), r))
 	must(t, table.Dismiss(t.Context(), d))
 	for _, n := range []int{8, 9} {
@@ -134,10 +135,11 @@ func must(t *testing.T, err error) {
 
 // wire is an attribute value as DynamoDB's JSON has it.
 type wire struct {
-	S *string `json:",omitempty"`
-	N *string `json:",omitempty"`
-	B []byte  `json:",omitempty"`
-	L []wire  `json:",omitempty"`
+	S  *string  `json:",omitempty"`
+	N  *string  `json:",omitempty"`
+	B  []byte   `json:",omitempty"`
+	L  []wire   `json:",omitempty"`
+	NS []string `json:",omitempty"`
 }
 
 func toWire(v types.AttributeValue) wire {
@@ -154,6 +156,8 @@ func toWire(v types.AttributeValue) wire {
 			all = append(all, toWire(element))
 		}
 		return wire{L: all}
+	case *types.AttributeValueMemberNS:
+		return wire{NS: v.Value}
 	}
 	panic(fmt.Sprintf("no item of ours has a %T", v))
 }
@@ -166,6 +170,8 @@ func (w wire) value() types.AttributeValue {
 		return &types.AttributeValueMemberN{Value: *w.N}
 	case w.B != nil:
 		return &types.AttributeValueMemberB{Value: w.B}
+	case w.NS != nil:
+		return &types.AttributeValueMemberNS{Value: w.NS}
 	}
 	list := &types.AttributeValueMemberL{}
 	for _, element := range w.L {
@@ -174,7 +180,7 @@ func (w wire) value() types.AttributeValue {
 	return list
 }
 
-const currentItems = "testdata/items/v2.json"
+const currentItems = "testdata/items/v3.json"
 
 // What this version stores is what is agreed. A change of it needs a new file beside the old ones,
 // whose items must stay readable: TestItemsOfEveryVersionAreRead.
@@ -293,6 +299,8 @@ func TestDamagedItemsAreErrors(t *testing.T) {
 		{"bytes as number", event, "body", n("1")},
 		{"attempts that are no JSON", op, "att", s("{")},
 		{"output as list", op, "out", list()},
+		{"fences that are no set", op, "fen", n("2")},
+		{"a fence that is no number", op, "fen", &types.AttributeValueMemberNS{Value: []string{"2.5"}}},
 		{"key that is none", op, "sk", s("O#r")},
 		{"queued at no time", map[string]types.AttributeValue{"pk": op["pk"], "sk": op["sk"], "oq": s("review"), "od": s("0000000000001#x")}, "od", s("x")},
 		{"result of no operation", result, "op", s("x")},

@@ -48,9 +48,9 @@ func ownClaim(c operation.Claim, err error) (operation.Lease, error) {
 	if standing, _ := operation.JudgeClaim(stored, c); standing != operation.Own {
 		return operation.Lease{}, err
 	}
-	before := operation.Operation{Key: c.Key, Attempts: stored.Attempts, Output: stored.Output, Digest: stored.Digest, Token: stored.Token - 1}
+	before := operation.Operation{Key: c.Key, Attempts: stored.Attempts, Output: stored.Output, Digest: stored.Digest, Token: stored.Token - 1, Fences: stored.Fences}
 	n := len(stored.Attempts)
-	switch recorded := n > 0 && stored.Attempts[n-1].FencingToken == before.Token; {
+	switch recorded := n > 0 && stored.Attempts[n-1].FencingToken == before.LastClaim(); {
 	case before.Token == 0: // we made it
 	case recorded && len(stored.Output) > 0: // only a draft that was set aside, or cancelled, leaves an output behind
 		before.State = operation.Superseded
@@ -179,12 +179,17 @@ func (t *Table) Exhaust(ctx context.Context, e operation.Exhaustion) error {
 
 // Raise makes a newer event the one that waits for the operation (W10). When an event at least as new
 // waits already there is nothing to do, and it returns nil. It is refused with an
-// *[operation.RefusedError] when the operation does not stand as it was seen.
+// *[operation.RefusedError] when the operation does not stand as it was seen; [operation.JudgeRaise] says what that
+// means.
 func (t *Table) Raise(ctx context.Context, r operation.Raise) error {
-	err := refusedOperation("raise", r.Key, t.change(ctx, raise, operationKey(r.Key), item{
+	s := raise
+	if r.Listed {
+		s = raiseListed
+	}
+	err := refusedOperation("raise", r.Key, t.change(ctx, s, operationKey(r.Key), item{
 		":rank": str(r.Rank), ":event": str(r.Event), ":seen": str(r.Seen),
 	}))
-	if refused, ok := errors.AsType[*operation.RefusedError](err); ok && operation.JudgeRaise(refused.Stored, r) {
+	if refused, ok := errors.AsType[*operation.RefusedError](err); ok && operation.JudgeRaise(refused.Stored, r) == operation.KnownAlready {
 		return nil
 	}
 	return err

@@ -146,7 +146,7 @@ func finishContracts() []contract {
 }
 
 func operationContracts() []contract {
-	return []contract{exhaustContract(), exhaustPendingContract(), raiseContract(), losingContract(), resultContract(),
+	return []contract{exhaustContract(), exhaustPendingContract(), raiseContract("W10 raise", false), raiseContract("W10 raise of news", true), losingContract(), resultContract(),
 		redriveContract("W13 redrive", "W13", operation.Failed, failed), redriveContract("W13 redrive, dismissed", "W13", operation.Failed, dismissed),
 		redriveContract("W13 redrive, cancelled", "W13", operation.Failed, stopped), redriveContract("W20 renew", "W20", operation.Rejected, rejected)}
 }
@@ -204,12 +204,12 @@ func exhaustPendingContract() contract {
 	return c
 }
 
-func raiseContract() contract {
+func raiseContract(name string, listed bool) contract {
 	raising := func(n int, seen operation.State) operation.Raise {
-		return operation.Raise{Key: work, Seen: seen, Rank: ranked(n), Event: eventID(n)}
+		return operation.Raise{Key: work, Seen: seen, Listed: listed, Rank: ranked(n), Event: eventID(n)}
 	}
 	return contract{
-		name: "W10 raise", call: "W10", before: failed, all: true, other: func(err error) bool { return err == nil || refusedAs(operation.Failed)(err) },
+		name: name, call: "W10", before: failed, all: true, other: func(err error) bool { return err == nil || refusedAs(operation.Failed)(err) },
 		write: func(ctx context.Context, table *dynamo.Table, _ int) error {
 			return table.Raise(ctx, raising(5, operation.Failed))
 		},
@@ -299,10 +299,15 @@ func redriving(seen operation.State) operation.Redrive {
 }
 
 func redriveContract(name, call string, seen operation.State, before func(*testing.T, dynamotest.DB, *dynamo.Table)) contract {
+	token, fences := int64(1), []int64(nil)
+	inWork := strings.HasSuffix(name, "cancelled")
+	if inWork {
+		token, fences = 2, []int64{2}
+	}
 	act := func(who int, change func(*operation.Redrive)) func(context.Context, *dynamo.Table) error {
 		return func(ctx context.Context, table *dynamo.Table) error {
 			r := redriving(seen)
-			r.WriteID = writeID(who)
+			r.WriteID, r.Token = writeID(who), token
 			if change == nil {
 				return table.Redrive(ctx, r)
 			}
@@ -321,17 +326,18 @@ func redriveContract(name, call string, seen operation.State, before func(*testi
 		effect: func(t *testing.T, table *dynamo.Table, who int) {
 			op := operationOf(t, table)
 			same(t, "operation", operation.Operation{
-				Key: work, State: operation.Pending, Token: 1, BegunAt: noon, NotBefore: later(500), WriteID: writeID(who), Event: eventID(1), Rank: ranked(1),
+				Key: work, State: operation.Pending, Token: token, Fences: fences, BegunAt: noon, NotBefore: later(500), WriteID: writeID(who), Event: eventID(1), Rank: ranked(1),
 				Attempts: op.Attempts, Reason: op.Reason,
 			}, op)
-			if inWork := strings.HasSuffix(name, "cancelled"); inWork != (len(op.Attempts) == 0) {
+			if inWork != (len(op.Attempts) == 0) {
 				t.Errorf("attempts %v", op.Attempts)
 			}
 			reopened(t, table, 800)
 		},
 		refused: map[string]func(context.Context, *dynamo.Table) error{
-			"another token": act(0, func(r *operation.Redrive) { r.Token = 2 }),
-			"another event": act(0, func(r *operation.Redrive) { r.Event = eventID(2) }),
+			"another token":  act(0, func(r *operation.Redrive) { r.Token++ }),
+			"an older token": act(0, func(r *operation.Redrive) { r.Token-- }),
+			"another event":  act(0, func(r *operation.Redrive) { r.Event = eventID(2) }),
 		},
 	}
 }

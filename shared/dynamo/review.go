@@ -55,20 +55,44 @@ func (t *Table) SetAside(ctx context.Context, a operation.SettingAside) error {
 	return ownDecision(err, a.WriteID, operation.Superseded)
 }
 
-// Dismiss takes a failed operation off the review list (W27). It is refused with an *[operation.RefusedError]
-// when the operation does not stand there as failed; our own dismissal whose answer was lost is success.
+// Dismiss takes a failed operation off the review list, and its event with it where that is asked for, in one
+// transaction (W27). It is refused with an *[operation.RefusedError] when the operation does not stand there as
+// failed with the token and the event that were seen, or when the one beside it does not need the event any more;
+// with [inbox.ErrStale] when the event does not stand as it was seen. Our own dismissal whose answer was lost is
+// success.
 func (t *Table) Dismiss(ctx context.Context, d operation.Dismissal) error {
-	given := item{":person": str(d.By), ":now": millis(d.Now), ":reason": str(d.Note), ":write": str(d.WriteID)}
-	err := refusedOperation("dismiss", d.Key, t.change(ctx, dismiss.expiring(given, d.ExpiresAt), operationKey(d.Key), given))
-	return ownDecision(err, d.WriteID, operation.Failed)
+	given := item{":person": str(d.By), ":now": millis(d.Now), ":reason": str(d.Note), ":write": str(d.WriteID), ":seen": num(d.Token), ":event": str(d.Event)}
+	steps := []step{{s: dismiss.expiring(given, d.ExpiresAt), key: operationKey(d.Key), given: given, onFail: func(stored item) error {
+		return ownDecision(refusedBy(d.Key, stored), d.WriteID, operation.Failed)
+	}}}
+	if !d.EventGone {
+		half := step{s: sameEvent, key: eventKey(d.Event), given: item{":generation": num(d.Generation)}, onFail: func(item) error {
+			return fmt.Errorf("event %s: %w", d.Event, inbox.ErrStale)
+		}}
+		if d.WithEvent {
+			half.given[":person"], half.given[":now"], half.given[":reason"] = str(d.By), millis(d.Now), str(d.Note)
+			half.s = dismissWith.expiring(half.given, d.EventExpiresAt)
+		}
+		steps = append(steps, half)
+	}
+	if d.Beside != nil {
+		steps = append(steps, step{s: needsEvent, key: operationKey(*d.Beside), given: item{":event": str(d.Event)}, onFail: func(stored item) error {
+			return refusedBy(*d.Beside, stored)
+		}})
+	}
+	if err := t.commit(ctx, dismiss.call, steps...); err != nil {
+		return fmt.Errorf("dismiss operation %s: %w", d.Key, err)
+	}
+	return nil
 }
 
 // Cancel stops an operation that is pending, running or in review with the fencing token that was seen: it has
-// failed then, and does not stand in the review list. The output of a draft is kept. It is refused with an
+// failed then, with the next token, and does not stand in the review list. A redrive from before, done again
+// because its answer was lost, does not undo it. The output of a draft is kept. It is refused with an
 // *[operation.RefusedError] when the operation does not stand so; our own cancellation whose answer was lost is
 // success.
 func (t *Table) Cancel(ctx context.Context, c operation.Cancellation) error {
-	given := item{":person": str(c.By), ":now": millis(c.Now), ":reason": str(c.Note), ":write": str(c.WriteID), ":seen": num(c.Token)}
+	given := item{":person": str(c.By), ":now": millis(c.Now), ":reason": str(c.Note), ":write": str(c.WriteID), ":seen": num(c.Token), ":one": num(1), ":fence": numbers(c.Token + 1)}
 	err := refusedOperation("cancel", c.Key, t.change(ctx, cancel.expiring(given, c.ExpiresAt), operationKey(c.Key), given))
 	return ownDecision(err, c.WriteID, operation.Failed)
 }
@@ -83,18 +107,16 @@ func ownDecision(err error, writeID string, next operation.State) error {
 }
 
 // DismissEvent takes a parked event, or a conflict of an event, off the review list (W27). It returns
-// [inbox.ErrStale] when that does not stand there; with an operation, when the event was not parked with one,
-// or was dismissed. A repeat of the same act, by person, time and reason, is
-// success.
+// [inbox.ErrStale] when that does not stand there as it was seen. A repeat of the same act, by person, time and
+// reason, is success.
 func (t *Table) DismissEvent(ctx context.Context, d inbox.Dismissal) error {
 	s, k := dismissEvent, eventKey(d.Event)
-	switch {
-	case d.Conflict != "":
-		s, k = dismissConflict, conflictKey(d.Event, d.Conflict)
-	case d.With:
-		s = dismissWith
-	}
 	given := item{":person": str(d.By), ":now": millis(d.Now), ":reason": str(d.Note)}
+	if d.Conflict != "" {
+		s, k = dismissConflict, conflictKey(d.Event, d.Conflict)
+	} else {
+		given[":generation"] = num(d.Generation)
+	}
 	err := t.change(ctx, s.expiring(given, d.ExpiresAt), k, given)
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		r := &reader{it: refused.stored}

@@ -210,7 +210,9 @@ func TestARedriveClearsTheMarksOfAPerson(t *testing.T) {
 				table := db.Open(nil)
 				before(t, db, table)
 				same(t, "review list", 0, len(reviews(t, table, 9)))
-				must(t, table.Redrive(t.Context(), redriving(operation.Failed)))
+				r := redriving(operation.Failed)
+				r.Token = operationOf(t, table).Token
+				must(t, table.Redrive(t.Context(), r))
 				it := snapshot(t, db)["B#shop#test#product:794 / O#product-card@000003#9f2c41d0"]
 				for _, attribute := range []string{"dec", "dat", "dnt", "by", "at", "note", "expires_at"} {
 					if it[attribute] != nil {

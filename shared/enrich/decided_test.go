@@ -1,9 +1,14 @@
 package enrich_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"engang/shared/inbox"
 	"engang/shared/operation"
@@ -107,7 +112,7 @@ func TestAnOldLetterUndoesNoCancellation(t *testing.T) {
 		w.run(id)
 		letter := w.sent.all[0]
 		w.redrive("A")
-		w.cancel("A") // before any worker came: with the token of the failure
+		w.cancel("A") // before any worker came
 		w.run(id)
 		w.settled(id, inbox.Cancelled)
 		if err := w.worker(nil).Redriven(t.Context(), letter); err != nil {
@@ -115,6 +120,35 @@ func TestAnOldLetterUndoesNoCancellation(t *testing.T) {
 		}
 		if op := w.operation("A"); op.State != operation.Failed || w.model.count() != 1 {
 			t.Errorf("operation %s after %d calls", op.State, w.model.count())
+		}
+	})
+}
+
+// What was cancelled when a cancellation left the token has that of the failure: its letter undoes it no more than one
+// of a cancellation with a token of its own.
+func TestAnOldLetterUndoesNoCancellationThatLeftTheToken(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
+		id := w.receive(arrival{name: "A", version: one})
+		w.run(id)
+		letter := w.sent.all[0]
+		w.redrive("A")
+		w.cancel("A")
+		w.run(id)
+		stored := w.items().Operations()[0]
+		_, err := w.db.Client().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: &w.db.TableName, UpdateExpression: aws.String("SET tok = :failed REMOVE fen"),
+			Key:                       map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: stored["pk"]}, "sk": &types.AttributeValueMemberS{Value: stored["sk"]}},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":failed": &types.AttributeValueMemberN{Value: strconv.FormatInt(letter.Token, 10)}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.worker(nil).Redriven(t.Context(), letter); err != nil {
+			t.Fatal(err)
+		}
+		if op := w.operation("A"); op.State != operation.Failed || op.Token != letter.Token || w.model.count() != 1 {
+			t.Errorf("operation %s with token %d after %d calls", op.State, op.Token, w.model.count())
 		}
 	})
 }

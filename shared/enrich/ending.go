@@ -25,19 +25,30 @@ type ending struct {
 func (j *job) ended(how inbox.Outcome) ending { return ending{outcome: how, op: j.key.String()} }
 
 // broken takes notice of an operation that failed, now or earlier: this event's rank on the operation, so that a
-// redrive works for the newest event. Its notice is sent when the event is parked.
+// redrive works for the newest event. Its notice is sent when the event is parked. Where a person has dismissed or
+// cancelled it since it was met, it is no news any more: an event that is parked on it would stand in no list.
 func (j *job) broken(ctx context.Context, token int64, why string, category operation.Category) (ending, error) {
 	e := ending{parked: true, op: j.key.String(), token: token, reason: why, category: category}
-	return e, j.raise(ctx, operation.Failed)
+	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})
+	if decided {
+		return j.decidedBefore(ctx)
+	}
+	return e, err
 }
 
-// failedBefore is the end of an event that meets a failed operation. One that a person cancelled or dismissed is
-// no news to anybody: its repeats settle without a notice.
+// failedBefore is the end of an event that meets a failed operation.
 func (j *job) failedBefore(ctx context.Context, stored operation.Operation) (ending, error) {
 	if stored.Category == operation.CategoryCancelled || stored.Dismissed != nil {
-		return j.ended(inbox.Cancelled), j.raise(ctx, operation.Failed)
+		return j.decidedBefore(ctx)
 	}
 	return j.broken(ctx, stored.Token, stored.Reason, stored.Category)
+}
+
+// decidedBefore is the end of an event that meets a failure which a person cancelled or dismissed: it is no news to
+// anybody, and its repeats settle without a notice.
+func (j *job) decidedBefore(ctx context.Context) (ending, error) {
+	_, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})
+	return j.ended(inbox.Cancelled), err
 }
 
 // waiting takes notice of a draft, or of one that was rejected: nobody is asked twice, no call is made.
@@ -46,21 +57,29 @@ func (j *job) waiting(ctx context.Context, seen operation.State) (ending, error)
 	if seen == operation.Rejected {
 		how = inbox.Rejected
 	}
-	return j.ended(how), j.raise(ctx, seen)
+	_, err := j.raise(ctx, operation.Raise{Seen: seen})
+	return j.ended(how), err
 }
 
-// raise gives the operation this event's rank, if it is the newest that asked (W10).
-func (j *job) raise(ctx context.Context, seen operation.State) error {
-	r := operation.Raise{Key: j.key, Seen: seen, Rank: j.ev.Rank, Event: j.ev.ID}
-	err := j.Store.Raise(ctx, r)
+// raise gives the operation this event's rank, if it is the newest that asked (W10). It tells whether a person has
+// decided about a failure that was taken for news.
+func (j *job) raise(ctx context.Context, r operation.Raise) (decided bool, err error) {
+	r.Key, r.Rank, r.Event = j.key, j.ev.Rank, j.ev.ID
+	err = j.Store.Raise(ctx, r)
 	refused, isRefused := errors.AsType[*operation.RefusedError](err)
-	switch {
-	case !isRefused && err != nil:
-		return fmt.Errorf("raise rank of operation %s: %w", j.key, err)
-	case isRefused && !operation.JudgeRaise(refused.Stored, r):
-		return &Later{After: j.jitter(time.Second), Why: "redriven or decided meanwhile"}
+	if !isRefused {
+		if err != nil {
+			err = fmt.Errorf("raise rank of operation %s: %w", j.key, err)
+		}
+		return false, err
 	}
-	return nil // raised, or as new already
+	switch operation.JudgeRaise(refused.Stored, r) {
+	case operation.DecidedSince:
+		return true, nil
+	case operation.KnownAlready:
+		return false, nil
+	}
+	return false, &Later{After: j.jitter(time.Second), Why: "redriven or decided meanwhile"}
 }
 
 // notify sends the notice of parked work. It names things and holds no content.

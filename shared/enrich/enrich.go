@@ -20,6 +20,7 @@ import (
 	"engang/shared/operation"
 	"engang/shared/pause"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 // Events reads an event and ends or postpones its work.
@@ -77,7 +78,7 @@ type Store interface {
 
 // Recipes is the applied configuration.
 type Recipes interface {
-	Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error)
+	Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*compiled.Recipe, error)
 	Common(ctx context.Context, scope object.Scope) (config.Common, error)
 }
 
@@ -197,7 +198,7 @@ func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
 	}
 	var closings []pause.Closing
 	probes := map[pause.Model]operation.AttemptID{}
-	err = w.recipes(ctx, ev, func(c *recipe.Compiled) *job {
+	err = w.recipes(ctx, ev, func(c *compiled.Recipe) *job {
 		return &job{Worker: w, ev: ev, recipe: c.Recipe(), compiled: c, common: common, doc: doc, probes: probes, closings: &closings}
 	})
 	w.close(ctx, closings)
@@ -205,7 +206,7 @@ func (w *Worker) work(ctx context.Context, ev inbox.Event) error {
 }
 
 // recipes runs each recipe of the event.
-func (w *Worker) recipes(ctx context.Context, ev inbox.Event, jobFor func(*recipe.Compiled) *job) error {
+func (w *Worker) recipes(ctx context.Context, ev inbox.Event, jobFor func(*compiled.Recipe) *job) error {
 	var all []ending
 	var held *heldError
 	for _, ref := range ev.Recipes {

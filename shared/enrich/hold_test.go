@@ -8,6 +8,7 @@ import (
 	"engang/shared/operation"
 	"engang/shared/pause"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 // applyAs adds a recipe as [world.apply] does, changed by edit.
@@ -15,11 +16,11 @@ func (w *world) applyAs(name string, version int, edit func(*recipe.Recipe)) inb
 	w.t.Helper()
 	r := w.recipe[w.apply(name, version, recipe.PolicyAuto)].Recipe()
 	edit(&r)
-	compiled, err := recipe.Compile(r)
+	c, err := compiled.New(r)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.recipe[r.Ref()] = compiled
+	w.recipe[r.Ref()] = c
 	return r.Ref()
 }
 

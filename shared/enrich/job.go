@@ -12,6 +12,7 @@ import (
 	"engang/shared/operation"
 	"engang/shared/pause"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 	"engang/shared/spend"
 )
 
@@ -28,7 +29,7 @@ type job struct {
 	*Worker
 	ev       inbox.Event
 	recipe   recipe.Recipe
-	compiled *recipe.Compiled
+	compiled *compiled.Recipe
 	common   config.Common
 	doc      any // the payload
 	input    recipe.Input

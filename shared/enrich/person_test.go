@@ -31,11 +31,7 @@ func TestACancelledOrDismissedOperationIsNoNews(t *testing.T) {
 		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
 		failed := w.receive(arrival{name: "B", version: three})
 		w.run(failed)
-		op := w.operation("B")
-		err := w.table.Dismiss(t.Context(), operation.Dismissal{Key: op.Key, By: "ann", Note: "known", WriteID: w.id(), Now: w.clock(), ExpiresAt: w.clock().AddDate(1, 0, 0)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.dismiss("B")
 		repeat := w.receive(arrival{name: "B", version: "2026-11-29T09:59:59Z"})
 		w.run(repeat)
 		w.settled(repeat, inbox.Cancelled)
@@ -61,6 +57,73 @@ func TestACancelledDraftThatIsRedrivenIsNotPaidForTwice(t *testing.T) {
 		w.settled(id, inbox.InReview)
 		if op := w.operation("A", ref); op.State != operation.Review || op.Digest != draft.Digest || w.model.count() != 1 {
 			t.Errorf("operation %s with digest %s after %d calls, want the draft %s", op.State, op.Digest, w.model.count(), draft.Digest)
+		}
+		w.rest()
+	})
+}
+
+// dismiss takes a failure off the review list, and the event that waits for it with it, as a person does.
+func (w *world) dismiss(name string, ref ...inbox.RecipeRef) {
+	w.t.Helper()
+	op := w.operation(name, ref...)
+	err := w.table.Dismiss(w.t.Context(), operation.Dismissal{
+		Key: op.Key, Token: op.Token, Event: op.Event, Generation: w.event(op.Event).Generation, WithEvent: true, By: "ann", Note: "known", WriteID: w.id(),
+		Now: w.clock(), ExpiresAt: w.clock().AddDate(1, 0, 0), EventExpiresAt: w.clock().AddDate(0, 1, 0),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// A person decides about a failure between a worker's look at it and W10: the worker is told, and its event is not
+// parked on what stands in no list any more.
+func TestAFailureThatIsDecidedMeanwhileIsNoNews(t *testing.T) {
+	for name, decide := range map[string]func(w *world){
+		"dismissed": func(w *world) { w.dismiss("A") },
+		"redriven and cancelled": func(w *world) {
+			w.redrive("A")
+			w.cancel("A")
+		},
+	} {
+		for _, version := range []string{two, "2026-11-29T09:59:59Z"} { // a newer event, and an older one, whose rank W10 does not take
+			t.Run(name+", "+version, func(t *testing.T) {
+				each(t, func(t *testing.T, w *world) {
+					w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
+					first := w.receive(arrival{name: "A", version: one})
+					w.run(first)
+					id := w.receive(arrival{name: "A", version: version})
+					meets := &hook{call: "W10 raise", do: func() { decide(w) }}
+					if err := w.worker(meets).Run(t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+					w.settled(id, inbox.Cancelled)
+					w.run(first) // opened, where it was redriven
+					newest := first
+					if version == two {
+						newest = id
+					}
+					if op := w.operation("A"); op.State != operation.Failed || !op.QueuedAt.IsZero() || op.Event != newest || w.model.count() != 1 || len(w.sent.all) != 1 {
+						t.Errorf("operation %s waits since %v for %s; %d calls, %d notices", op.State, op.QueuedAt, op.Event, w.model.count(), len(w.sent.all))
+					}
+					w.rest()
+				})
+			})
+		}
+	}
+}
+
+// What failed again after it was dismissed and redriven is news again.
+func TestAFailureAfterADismissalIsNewsAgain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		again := bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")
+		w.model.script = []operation.Answer{again, again}
+		id := w.receive(arrival{name: "A", version: one})
+		w.run(id)
+		w.dismiss("A")
+		w.redrive("A")
+		w.run(id)
+		if op := w.operation("A"); w.event(id).State != inbox.Parked || op.QueuedAt.IsZero() || op.Dismissed != nil || len(w.sent.all) != 2 {
+			t.Errorf("event %s, operation waits since %v, %d notices", w.event(id).State, op.QueuedAt, len(w.sent.all))
 		}
 		w.rest()
 	})

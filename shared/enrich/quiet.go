@@ -35,6 +35,8 @@ func (j *job) newer(ctx context.Context) (inbox.EventID, error) {
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("read newer event %s: %w", head.Event, err)
+	case !newer.Rank.Newer(j.ev.Rank): // a repeat was received later than what it repeats, of which only the first rank counts
+		return "", nil
 	}
 	return head.Event, nil
 }

@@ -3,8 +3,10 @@ package enrich_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"engang/shared/inbox"
+	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/recipe"
 )
@@ -87,6 +89,36 @@ func TestACoalescedEventThatIsMetAgainIsCoalesced(t *testing.T) {
 		w.settled(back, inbox.Completed)
 		if w.model.count() != 2 || w.result() != "about A @ "+three {
 			t.Errorf("%d calls, result %s", w.model.count(), w.result())
+		}
+		w.rest()
+	})
+}
+
+// A repeat of an open event writes the head again, with the rank of its own receipt. It is nobody's newer event: neither
+// the event's own, which would wait for itself for ever, nor that of one of the same second that was stored after it.
+func TestARepeatIsNoNewerEvent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ref := w.applyAs("card", 1, quiet)
+		refs := []inbox.RecipeRef{ref}
+		first := w.save(arrival{name: "A", version: one, recipes: refs}, true)
+		w.pass(time.Second)
+		second := w.save(arrival{name: "B", version: one, recipes: refs}, true)
+		w.pass(time.Second)
+		version, err := object.ParseVersion(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev := w.event(first)
+		again := inbox.Head{Scope: scope, Object: ev.Object, Recipe: "card", Rank: object.NewRank(version, w.clock(), "again"), Event: first, ExpiresAt: w.clock().AddDate(0, 0, 7)}
+		if err := w.table.PutHead(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		w.run(first)
+		w.run(second)
+		w.settled(first, inbox.Completed)
+		w.settled(second, inbox.Completed)
+		if w.result() != "about B @ "+one {
+			t.Errorf("result %s", w.result())
 		}
 		w.rest()
 	})

@@ -24,6 +24,7 @@ import (
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 var scope = object.Scope{Tenant: "shop", Environment: "test"}
@@ -41,7 +42,7 @@ type world struct {
 	now    time.Time
 	ids    int
 	common config.Common
-	recipe map[inbox.RecipeRef]*recipe.Compiled
+	recipe map[inbox.RecipeRef]*compiled.Recipe
 }
 
 // each runs a test in a world on each engine.
@@ -54,7 +55,7 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 			common: config.Common{EventDays: 30, ResultDays: 400, Providers: map[string]config.Provider{"openai": {Prices: map[string]operation.Price{
 				"tiny-2026-01-01": {Input: 400_000, Cached: 40_000, CacheWrite: 400_000, Output: 1_600_000, AsOf: "2026-11-29"},
 			}}}},
-			recipe: map[inbox.RecipeRef]*recipe.Compiled{},
+			recipe: map[inbox.RecipeRef]*compiled.Recipe{},
 		}
 		w.apply("card", 1, recipe.PolicyAuto)
 		test(t, w)
@@ -73,15 +74,15 @@ func (w *world) apply(name string, version int, policy recipe.Policy) inbox.Reci
 		w.t.Fatal(err)
 	}
 	r.Name, r.Version, r.Policy = name, version, policy
-	compiled, err := recipe.Compile(r)
+	c, err := compiled.New(r)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.recipe[r.Ref()] = compiled
+	w.recipe[r.Ref()] = c
 	return r.Ref()
 }
 
-func (w *world) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error) {
+func (w *world) Recipe(_ context.Context, _ object.Scope, ref inbox.RecipeRef) (*compiled.Recipe, error) {
 	c, ok := w.recipe[ref]
 	if !ok {
 		return nil, fmt.Errorf("recipe %s: %w", ref, config.ErrUnknown)

@@ -24,9 +24,10 @@ type Head struct {
 type Dismissal struct {
 	Event     EventID
 	Conflict  string // digest of the other fact; empty: the event itself
-	With      bool   // the event was parked with an operation that is dismissed
 	By        string
 	Note      string
 	Now       time.Time
 	ExpiresAt time.Time
+
+	Generation int // of the event, as it was seen: one that was opened since is not what was looked at
 }

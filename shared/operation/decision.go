@@ -44,18 +44,34 @@ type SettingAside struct {
 }
 
 // A Dismissal takes a failed operation off the review list (W27): nothing is to be done about it. Redriving it
-// by name stays possible.
+// by name stays possible. It holds only for the failure that was looked at, and for the event that waited for it
+// then, as that event stood: what came later nobody has seen.
 type Dismissal struct {
-	Key       Key
-	By        string
-	Note      string
-	WriteID   string
-	Now       time.Time
-	ExpiresAt time.Time
+	Key        Key
+	Token      int64         // fencing token that was seen: a later failure has another
+	Event      inbox.EventID // that waits for the operation, as it was seen
+	EventGone  bool          // it is not kept any more, and nothing of it is compared
+	Generation int           // of the event, as it was seen
+	WithEvent  bool          // the event stands parked for this operation alone: it is dismissed too
+	Beside     *Key          // another operation that needs the event, and must still need it; nil: none
+	By         string
+	Note       string
+	WriteID    string
+	Now        time.Time
+	ExpiresAt  time.Time // of the operation
+
+	EventExpiresAt time.Time
+}
+
+// Needs tells whether an operation still needs an event: it failed for it and nobody has decided about that, or it
+// is in work for it. A draft needs none: a decision about it is one about its output.
+func (o Operation) Needs(event inbox.EventID) bool {
+	return o.Event == event && (o.State == Failed && !o.QueuedAt.IsZero() || o.State == Pending || o.State == Running)
 }
 
 // A Cancellation stops an operation that is not final. It holds only while the operation is pending, running
-// or in review with the token that was seen; whoever works on it is fenced.
+// or in review with the token that was seen. It raises the token: whoever works on it is fenced, and what somebody
+// else saw before, or does again without knowing, is refused.
 type Cancellation struct {
 	Key       Key
 	Token     int64

@@ -129,23 +129,30 @@ func TestJudgeFinish(t *testing.T) {
 
 // TestJudgeRaise is protocol.md section 4, the rows of W10.
 func TestJudgeRaise(t *testing.T) {
-	r := operation.Raise{Seen: operation.Failed, Rank: "r2"}
+	since := time.Unix(1, 0)
 	tests := []struct {
 		name   string
+		listed bool
 		stored operation.Operation
-		want   bool
+		want   operation.Raising
 	}{
-		{"as seen, my rank already", operation.Operation{State: operation.Failed, Rank: "r2"}, true},
-		{"as seen, a newer rank", operation.Operation{State: operation.Failed, Rank: "r3"}, true},
-		{"as seen, an older rank: refused for another reason", operation.Operation{State: operation.Failed, Rank: "r1"}, false},
-		{"redriven meanwhile", operation.Operation{State: operation.Pending, Rank: "r3"}, false},
-		{"decided meanwhile", operation.Operation{State: operation.Rejected, Rank: "r2"}, false},
-		{"gone", operation.Operation{}, false},
+		{"as seen, my rank already", false, operation.Operation{State: operation.Failed, Rank: "r2"}, operation.KnownAlready},
+		{"as seen, a newer rank", false, operation.Operation{State: operation.Failed, Rank: "r3"}, operation.KnownAlready},
+		{"as seen, an older rank: refused for another reason", false, operation.Operation{State: operation.Failed, Rank: "r1"}, operation.MovedOn},
+		{"redriven meanwhile", false, operation.Operation{State: operation.Pending, Rank: "r3"}, operation.MovedOn},
+		{"decided meanwhile", false, operation.Operation{State: operation.Rejected, Rank: "r2"}, operation.MovedOn},
+		{"gone", false, operation.Operation{}, operation.MovedOn},
+		{"in the list as seen", true, operation.Operation{State: operation.Failed, Rank: "r2", QueuedAt: since}, operation.KnownAlready},
+		{"in the list, an older rank", true, operation.Operation{State: operation.Failed, Rank: "r1", QueuedAt: since}, operation.MovedOn},
+		{"dismissed or cancelled since, an older rank", true, operation.Operation{State: operation.Failed, Rank: "r1"}, operation.DecidedSince},
+		{"dismissed or cancelled since, my rank already", true, operation.Operation{State: operation.Failed, Rank: "r2"}, operation.DecidedSince},
+		{"redriven since, and in no list therefore", true, operation.Operation{State: operation.Pending, Rank: "r2"}, operation.MovedOn},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			r := operation.Raise{Seen: operation.Failed, Listed: tt.listed, Rank: "r2"}
 			if got := operation.JudgeRaise(tt.stored, r); got != tt.want {
-				t.Errorf("known already: %v, want %v", got, tt.want)
+				t.Errorf("raising %v, want %v", got, tt.want)
 			}
 		})
 	}

@@ -2,14 +2,15 @@
 // this recipe version on this input of this object, and is paid for once.
 //
 // An operation's item is its lease item: a claim takes the lease and starts a numbered [Attempt], the
-// fencing token grows with each claim, and every later write carries token and attempt id
-// ([Lease]). What a refused write means is decided here, from the stored item, by [JudgeClaim],
+// fencing token grows with each claim and each cancellation, and every later write carries token and attempt
+// id ([Lease]). What a refused write means is decided here, from the stored item, by [JudgeClaim],
 // [JudgeFinish] and [JudgeRaise]; reading and writing are elsewhere.
 package operation
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,7 +73,8 @@ func cutRight(name string, n int) ([]string, bool) {
 type Operation struct {
 	Key       Key
 	State     State
-	Token     int64     // fencing token: grows with each claim, never falls
+	Token     int64     // fencing token: grows with each claim and with each cancellation, never falls
+	Fences    []int64   // the tokens that cancellations took: no attempt has one of them
 	Owner     AttemptID // of the attempt that holds the lease; empty otherwise
 	BegunAt   time.Time // of the last claim
 	LeaseEnd  time.Time
@@ -112,17 +114,30 @@ func (o Operation) History() []Attempt {
 	}
 }
 
-// unrecorded adds an attempt without an outcome for each token up to and with until that none of the
-// attempts has: its worker died, and those that came after it died as well before they could record it. A
-// claim that was given back without a call because a newer result was there looks the same later.
+// LastClaim is the token of the last claim: the operation's own, unless it was cancelled since.
+func (o Operation) LastClaim() int64 {
+	token := o.Token
+	for slices.Contains(o.Fences, token) {
+		token--
+	}
+	return token
+}
+
+// unrecorded adds an attempt without an outcome for each token up to and with until that a claim took and none of
+// the attempts has: its worker died or was fenced by a person, and those that came after it as well before they
+// could record it. A claim that was given back without a call because a newer result was there looks the same later.
 func (o Operation) unrecorded(all []Attempt, until int64) []Attempt {
 	var last int64
 	if len(all) > 0 {
 		last = all[len(all)-1].FencingToken
 	}
+	claimed := o.LastClaim()
 	for token := last + 1; token <= until; token++ {
+		if slices.Contains(o.Fences, token) {
+			continue
+		}
 		lost := Attempt{FencingToken: token, Outcome: Lost, Category: CategoryTransient, Reason: "no outcome was recorded"}
-		if token == o.Token { // of the last claim more is known
+		if token == claimed { // of the last claim more is known
 			lost.ID, lost.StartedAt = o.Owner, o.BegunAt
 		}
 		all = append(all, lost)

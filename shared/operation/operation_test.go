@@ -104,6 +104,8 @@ func TestLogKeepsWhatWasThereTheLostOneAndThisOne(t *testing.T) {
 		{"after our own claim, whose answer was lost", operation.Operation{State: operation.Running, Owner: mine, Token: 3, Attempts: attempts(earlier)}, attempts(earlier, unrecorded(operation.Attempt{FencingToken: 2}), stamped)},
 		{"after two workers that died", operation.Operation{State: operation.Running, Owner: him, Token: 2, BegunAt: begun}, attempts(unrecorded(operation.Attempt{FencingToken: 1}), lost, stamped)},
 		{"after workers that died and a redrive", operation.Operation{State: operation.Pending, Token: 2, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: begun}), stamped)},
+		{"after a cancellation and a redrive", operation.Operation{State: operation.Pending, Token: 2, Fences: []int64{2}, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
+		{"after a cancellation in the middle of the work, and a redrive", operation.Operation{State: operation.Pending, Token: 2, Fences: []int64{2}, BegunAt: begun}, attempts(unrecorded(operation.Attempt{FencingToken: 1, StartedAt: begun}), stamped)},
 		{"after a claim that was given back", operation.Operation{State: operation.Superseded, Token: 2, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
 	}
 	for _, tt := range tests {
@@ -132,6 +134,11 @@ func TestHistoryShowsAttemptsThatNoWriteRecorded(t *testing.T) {
 		{"recorded ones", operation.Operation{State: operation.Completed, Token: 1, Attempts: attempts(first)}, attempts(first)},
 		{"one runs", operation.Operation{State: operation.Running, Token: 2, Owner: mine, BegunAt: now, Attempts: attempts(first)}, attempts(first, operation.Attempt{ID: mine, FencingToken: 2, StartedAt: now})},
 		{"failed by its last attempt", operation.Operation{State: operation.Failed, Token: 1, Attempts: attempts(first)}, attempts(first)},
+		{"cancelled between two attempts", operation.Operation{State: operation.Failed, Token: 2, Fences: []int64{2}, Attempts: attempts(first)}, attempts(first)},
+		{"cancelled in the middle of one", operation.Operation{State: operation.Failed, Token: 3, Fences: []int64{3}, BegunAt: now, Attempts: attempts(first)}, attempts(first, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: now}))},
+		{"cancelled, redriven, and cancelled before anybody began", operation.Operation{State: operation.Failed, Token: 4, Fences: []int64{3, 4}, BegunAt: now, Attempts: attempts(first)}, attempts(first, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: now}))},
+		{"one runs after a cancellation", operation.Operation{State: operation.Running, Token: 3, Fences: []int64{2}, Owner: mine, BegunAt: now, Attempts: attempts(first)}, attempts(first, operation.Attempt{ID: mine, FencingToken: 3, StartedAt: now})},
+		{"cancelled before cancellations took a token", operation.Operation{State: operation.Failed, Token: 2, BegunAt: now, Attempts: attempts(first)}, attempts(first, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: now}))},
 		{"failed because its workers kept dying", operation.Operation{State: operation.Failed, Token: 2, BegunAt: now, Attempts: attempts(first)}, attempts(first, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: now}))},
 		{"failed, and none was ever recorded", operation.Operation{State: operation.Failed, Token: 2, BegunAt: now}, attempts(unrecorded(operation.Attempt{FencingToken: 1}), unrecorded(operation.Attempt{FencingToken: 2, StartedAt: now}))},
 	}

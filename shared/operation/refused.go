@@ -22,6 +22,12 @@ var (
 	// ErrNewerDraft says that a newer draft of the object waits for its own decision. What stands is that one.
 	ErrNewerDraft = errors.New("a newer draft of the object waits")
 
+	// ErrOtherFailure says that it failed again, or that another event waits for it, since it was looked at.
+	ErrOtherFailure = errors.New("another failure stands there")
+
+	// ErrInWork says that the event which waits for a failed operation is not parked yet: it is still worked on.
+	ErrInWork = errors.New("its event is still in work")
+
 	// ErrNotWaiting says that what is to be decided or dismissed does not wait for this.
 	ErrNotWaiting = errors.New("it does not wait for this")
 )

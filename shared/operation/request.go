@@ -38,17 +38,34 @@ func (e Exhaustion) Past() time.Time { return e.Now.Add(-e.Skew) }
 // A Raise makes a newer event the one that waits for an operation that failed, is in review or was
 // rejected, so that what a person decides takes effect with the newest rank.
 type Raise struct {
-	Key   Key
-	Seen  State // the state that the claim met; another one refuses
-	Rank  object.Rank
-	Event inbox.EventID
+	Key    Key
+	Seen   State // the state that the claim met; another one refuses
+	Listed bool  // only while it stands in the review list: nobody has dismissed or cancelled what failed
+	Rank   object.Rank
+	Event  inbox.EventID
 }
 
-// JudgeRaise tells whether a refused raise was not needed: the operation stands as it was seen, and an
-// event at least as new waits for it already. Otherwise somebody redrove or decided it meanwhile, and
-// the event starts over.
-func JudgeRaise(stored Operation, r Raise) bool {
-	return stored.State == r.Seen && !r.Rank.Newer(stored.Rank)
+// A Raising says what a refused raise found (protocol.md section 4, W10).
+type Raising int
+
+// The raisings.
+const (
+	MovedOn      Raising = iota // redriven or decided meanwhile: the event starts over
+	DecidedSince                // a person dismissed or cancelled what the worker took for news
+	KnownAlready                // an event at least as new waits for it
+)
+
+// JudgeRaise says what a refused raise means, from the stored operation.
+func JudgeRaise(stored Operation, r Raise) Raising {
+	switch {
+	case stored.State != r.Seen:
+		return MovedOn
+	case r.Listed && stored.QueuedAt.IsZero():
+		return DecidedSince
+	case !r.Rank.Newer(stored.Rank):
+		return KnownAlready
+	}
+	return MovedOn
 }
 
 // A Redrive opens an operation again, with a new budget, and with it the event that waits for it. It

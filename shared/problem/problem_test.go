@@ -53,6 +53,8 @@ var known = []struct {
 	{operation.ErrOtherDraft, 409, "Another draft"},
 	{operation.ErrNewerDraft, 409, "A newer draft waits"},
 	{operation.ErrOutlived, 409, "Older than results are kept"},
+	{operation.ErrOtherFailure, 409, "Another failure"},
+	{operation.ErrInWork, 409, "Still in work"},
 	{operation.ErrNewerResult, 409, "Set aside"},
 	{&operation.OvertakenError{Newer: operation.Result{Output: []byte("CANARY")}}, 409, "Set aside"},
 	{operation.ErrNotWaiting, 409, "Does not wait for this"},
@@ -198,6 +200,10 @@ func TestADecisionThatIsRefusedSaysWhatStands(t *testing.T) {
 		{"a newer draft", errors.Join(operation.ErrNewerDraft, &operation.RefusedError{Stored: stored}), "is of version 2026-11-29T12:00:00Z: product:794/card@3/9f.", standing},
 		{"a newer result", &operation.OvertakenError{Newer: operation.Result{Operation: key, Rank: stored.Rank, Digest: "cd", Output: []byte("CANARY")}}, "is of version 2026-11-29T12:00:00Z", result},
 		{"dismissed", errors.Join(operation.ErrNotWaiting, &operation.RefusedError{Stored: dismissed}), "It does not wait for this decision", standing},
+		{"another failure", errors.Join(operation.ErrOtherFailure, &operation.RefusedError{Stored: stored}), "Look at it again", standing},
+		{"another failure of an event", errors.Join(operation.ErrOtherFailure, &inbox.RefusedError{Stored: inbox.Event{ID: "evt_1", State: inbox.Parked, Rank: stored.Rank, Body: inbox.Body{Packed: []byte("CANARY")}}}), "Look at it again",
+			problem.Standing{ID: "evt_1", State: "parked", ObjectVersion: standing.ObjectVersion}},
+		{"in work", errors.Join(operation.ErrInWork, &operation.RefusedError{Stored: stored}), "still in work", standing},
 		{"refused by its state", &operation.RefusedError{Stored: stored}, "The operation is rejected, ", standing},
 	} {
 		p := problem.Of(fmt.Errorf("decide: %w", c.err), "")

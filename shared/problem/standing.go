@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"engang/shared/inbox"
 	"engang/shared/operation"
 	"engang/shared/pause"
 )
@@ -27,6 +28,14 @@ var (
 	outlived = Problem{
 		Type: "urn:engang:problem:outlived", Title: "Older than results are kept", Status: http.StatusConflict,
 		Detail: "The draft is older than results are kept: a newer version of the object may have had its result since, and nothing was done. Reject it, and save the object once more in its source, with a change.",
+	}
+	otherFailure = Problem{
+		Type: "urn:engang:problem:other-failure", Title: "Another failure", Status: http.StatusConflict,
+		Detail: "Since it was looked at it has failed again, or a newer event waits for it, and nothing was done. Look at it again: what stands there needs a decision of its own.",
+	}
+	inWork = Problem{
+		Type: "urn:engang:problem:in-work", Title: "Still in work", Status: http.StatusConflict,
+		Detail: "The event that waits for it is still in work, and nothing was done. Ask again in a moment; where a pause or a limit holds the event, when that is over.",
 	}
 	newerResult = Problem{
 		Type: "urn:engang:problem:set-aside", Title: "Set aside", Status: http.StatusConflict,
@@ -79,6 +88,14 @@ func stands(p *Problem, err error) {
 	if d != nil {
 		at := d.At.UTC()
 		p.Stands.By, p.Stands.At, p.Stands.Note = d.By, &at, d.Note
+	}
+}
+
+// standsAnew is stands for what failed, also an event that was parked alone.
+func standsAnew(p *Problem, err error) {
+	stands(p, err)
+	if e, ok := errors.AsType[*inbox.RefusedError](err); ok {
+		p.Stands = &Standing{ID: string(e.Stored.ID), State: string(e.Stored.State), ObjectVersion: e.Stored.Rank.Version().String()}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"engang/shared/config"
@@ -117,6 +118,8 @@ var table = []row{
 	{target: operation.ErrOtherDraft, problem: otherDraft, fill: stands},
 	{target: operation.ErrNewerDraft, problem: newerDraft, fill: version},
 	{target: operation.ErrOutlived, problem: outlived, fill: stands},
+	{target: operation.ErrOtherFailure, problem: otherFailure, fill: standsAnew},
+	{target: operation.ErrInWork, problem: inWork, fill: stands},
 	{target: operation.ErrNewerResult, problem: newerResult, fill: version},
 	{target: operation.ErrNotWaiting, problem: notWaiting, fill: stands},
 	{target: operation.ErrRefused, problem: refused, fill: standing},
@@ -140,7 +143,7 @@ func Of(err error, reference string) Problem {
 		return p
 	}
 	p := internal
-	if plain.MatchString(reference) {
+	if plain().MatchString(reference) {
 		p.Detail += " The operator finds the cause in the log under the reference " + reference + "."
 		p.Instance = "urn:engang:reference:" + reference
 	}
@@ -148,7 +151,7 @@ func Of(err error, reference string) Problem {
 }
 
 // plain is what a request id looks like, and nothing that a caller could have us repeat.
-var plain = regexp.MustCompile(`^[A-Za-z0-9=+/_.-]{1,128}$`)
+var plain = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9=+/_.-]{1,128}$`) })
 
 func allow(p *Problem, err error) {
 	if e, ok := errors.AsType[*MethodError](err); ok {

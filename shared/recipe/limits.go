@@ -1,38 +1,36 @@
 package recipe
 
-import (
-	"fmt"
-
-	"engang/shared/operation"
-)
-
-// The bounds of what a recipe may say of itself.
+// The bounds of what a recipe may say.
 const (
-	MaxQuietSeconds = 24 * 60 * 60
-	MaxAttempts     = 15 // the queue delivers a message twenty times: five are left for busy leases
-	maxPerMinute    = 100_000
+	MaxVersion        = 999_999 // six digits in keys
+	MaxBytes          = 256 << 10
+	MaxTimeoutSeconds = 75 // the room that the enrichment function has for a call
+	MinOutputTokens   = 16 // the least that the Responses API takes
+	MaxOutputTokens   = 1_000_000
+	MaxFields         = 200 // of an input
+	MaxQuietSeconds   = 24 * 60 * 60
+	MaxAttempts       = 15 // the queue delivers a message twenty times: five are left for busy leases
+	MaxPerMinute      = 100_000
 )
 
-// overheadTokens is far above what a call sends beside instructions, input and schema, and what a provider adds.
-const overheadTokens = 500
+// The bounds of what goes into a call and comes out of it.
+const (
+	MaxInputBytes  = 256 << 10 // canonical JSON
+	MaxOutputBytes = 128 << 10
+)
 
-// WorstCost is the most that one call on this input can cost, with so many output tokens allowed; reasoning is
-// among those. A token is at least one byte of what is sent. A schema counts twice, since nobody says in which
-// form a provider shows it to the model. The price is that of the dearest service tier that may answer.
-func (c *Compiled) WorstCost(price operation.Price, in Input, outputTokens int) operation.Money {
-	dearest := price.Highest(c.recipe.Model.Options.ServiceTier)
-	sent := len(c.recipe.Instructions) + len(in.JSON) + 2*len(c.recipe.Output.Schema) + overheadTokens
-	return max(dearest.Input, dearest.Cached, dearest.CacheWrite)*operation.Money(sent) + dearest.Output*operation.Money(outputTokens)
-}
+const maxName = 64
 
-// checkLimits refuses limits out of range. Whether a call fits within them depends on prices, which a recipe
-// does not have.
-func checkLimits(r Recipe, faults *Faults) {
-	faults.check(r.QuietSeconds >= 0 && r.QuietSeconds <= MaxQuietSeconds, "/quiet_period", "a quiet period of more than a day", "use 1s to 24h, or leave it out")
-	l := r.Limits
-	faults.check(l.Attempts >= 0 && l.Attempts <= MaxAttempts, "/limits/attempts", "a number out of range", fmt.Sprintf("use 1 to %d attempts: the queue delivers a message only a few times more", MaxAttempts))
-	faults.check(l.USDPerEvent >= 0, "/limits/usd_per_event", "an amount below nothing", "name an amount of dollars, or leave it out")
-	faults.check(l.USDPerDay >= 0, "/limits/usd_per_day", "an amount below nothing", "name an amount of dollars, or leave it out")
-	faults.check(l.PerMinute >= 0 && l.PerMinute <= maxPerMinute, "/limits/per_minute", "a number out of range", fmt.Sprintf("use 1 to %d calls, or leave it out", maxPerMinute))
-	faults.check(l.USDPerDay == 0 || l.USDPerEvent <= l.USDPerDay, "/limits/usd_per_event", "one event may cost more than a whole day", "lower it, or raise usd_per_day")
+// IsName tells whether text can name a tenant, an endpoint or a recipe: 1 to 64 letters, digits, dots,
+// dashes and underscores, the first one a letter or digit. It holds no @, no space and no slash.
+func IsName(text string) bool {
+	for i, r := range text {
+		switch {
+		case 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+		case i > 0 && (r == '.' || r == '_' || r == '-'):
+		default:
+			return false
+		}
+	}
+	return text != "" && len(text) <= maxName
 }

@@ -1,5 +1,5 @@
-// Package recipe is the domain of one enrichment: what of a payload goes into a call, what is asked,
-// and what the answer must be to count.
+// Package recipe is the domain of one enrichment, as it is said: what of a payload goes into a call, what is
+// asked, and what the answer must be to count. Package compiled does it.
 package recipe
 
 import (

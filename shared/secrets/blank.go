@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // said are the words by which a text says that a secret should stand in its place.
@@ -24,15 +25,18 @@ var beside = []string{
 // whole are the texts that say it only where nothing else stands.
 var whole = []string{"default", "example", "mysecret", "nil", "none", "null", "password", "secret", "test", "undefined", "webhooksecret"}
 
-// sentence is made of those words alone, and of one at least that says it.
-var sentence = func() *regexp.Regexp {
+// sentence is made of those words alone, and of one at least that says it. Functions that only use secrets never
+// need it.
+var sentence = sync.OnceValue(func() *regexp.Regexp {
 	says, any := strings.Join(said, "|"), strings.Join(slices.Concat(said, beside), "|")
 	return regexp.MustCompile("^(?:" + any + ")*(?:" + says + ")(?:" + any + ")*$")
-}()
+})
 
 // unresolved is a reference that nothing has filled in. It takes letters only, since a sender's own
 // random secret may well begin and end with brackets.
-var unresolved = regexp.MustCompile(`^(<[A-Za-z _-]+>|\$\{?[A-Za-z_]+\}?|\{\{ ?[A-Za-z_. ]+\}\})$`)
+var unresolved = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(<[A-Za-z _-]+>|\$\{?[A-Za-z_]+\}?|\{\{ ?[A-Za-z_. ]+\}\})$`)
+})
 
 // kinds are what secrets of a kind begin with: nothing behind it is no secret.
 var kinds = []string{"whsec_", "whpk_", "whsk_", "sk-", "sk_live_", "sk_test_"}
@@ -48,11 +52,11 @@ func (v Value) IsBlank() bool {
 	for _, k := range kinds {
 		text = strings.TrimPrefix(text, k)
 	}
-	if text == "" || strings.Trim(text, text[:1]) == "" || unresolved.MatchString(text) {
+	if text == "" || strings.Trim(text, text[:1]) == "" || strings.ContainsAny(text[:1], "<${") && unresolved().MatchString(text) {
 		return true
 	}
 	words, ok := letters(text)
-	return ok && (slices.Contains(whole, words) || sentence.MatchString(words))
+	return ok && (slices.Contains(whole, words) || sentence().MatchString(words))
 }
 
 // letters are those of a text, in lower case. It tells false when the text has more digits than words

@@ -3,7 +3,6 @@ package webhook
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"strings"
 	"time"
 
@@ -65,14 +64,14 @@ func scalar(pointer string) field {
 func wholeID(f field) field {
 	return func(r reading) string {
 		id := f(r)
-		if fractional.MatchString(id) {
+		if fractional().MatchString(id) {
 			return ""
 		}
 		return id
 	}
 }
 
-var fractional = regexp.MustCompile(`^-?[0-9]+[.eE][-+0-9.eE]+$`)
+var fractional = pattern(`^-?[0-9]+[.eE][-+0-9.eE]+$`)
 
 // whole reads a text of the body, or a number that is written as a whole one.
 func whole(pointer string) field {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,8 +33,8 @@ var generic = Scheme{
 const maxWindow = 24 * time.Hour
 
 var (
-	headerShape = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-	prefixShape = regexp.MustCompile(`^([!-~][ -~]{0,63})?$`)
+	headerShape = pattern(`^[A-Za-z0-9-]{1,64}$`)
+	prefixShape = pattern(`^([!-~][ -~]{0,63})?$`)
 )
 
 func genericAs(s Scheme, h HMAC) (Scheme, string) {
@@ -54,13 +53,13 @@ func genericAs(s Scheme, h HMAC) (Scheme, string) {
 // refusal is why a sender cannot sign in this way, "" if it can.
 func (h HMAC) refusal() string {
 	switch {
-	case !headerShape.MatchString(h.Header):
+	case !headerShape().MatchString(h.Header):
 		return "the signature's header is missing or no name of a header"
-	case h.TimeHeader != "" && !headerShape.MatchString(h.TimeHeader):
+	case h.TimeHeader != "" && !headerShape().MatchString(h.TimeHeader):
 		return "the signed time's header is no name of a header"
 	case h.TimeHeader == h.Header:
 		return "signature and signed time stand in one header"
-	case !prefixShape.MatchString(h.Prefix):
+	case !prefixShape().MatchString(h.Prefix):
 		return "the prefix is not printable ASCII of at most 64 characters that begins with no space"
 	case h.Encoding != "hex" && h.Encoding != "base64":
 		return "the encoding of the sum is neither hex nor base64"

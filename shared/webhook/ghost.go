@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ var ghost = Scheme{
 	misfit:      ghostMisfit,
 }
 
-var ghostShape = regexp.MustCompile(`^sha256=([0-9a-f]{64}), t=([0-9]+)$`)
+var ghostShape = pattern(`^sha256=([0-9a-f]{64}), t=([0-9]+)$`)
 
 // ghostProof reads sum and time. Nothing stands between body and time in what is signed, and still no
 // digit can change sides: a body with a digit behind its last bracket is no JSON.
@@ -40,7 +39,7 @@ func ghostProof(r Request) (proof, error) {
 	if err != nil {
 		return proof{}, err
 	}
-	m := ghostShape.FindStringSubmatch(text)
+	m := ghostShape().FindStringSubmatch(text)
 	if m == nil {
 		return proof{}, unreadable(ghostSum)
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"hash/crc32"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -57,16 +56,16 @@ var payPal = Scheme{
 }
 
 // payPalAddress is where PayPal keeps the certificates: at hosts that are written here, and nowhere else.
-var payPalAddress = regexp.MustCompile(`^https://api(?:-m)?(\.sandbox)?\.paypal\.com/v1/notifications/certs/[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+var payPalAddress = pattern(`^https://api(?:-m)?(\.sandbox)?\.paypal\.com/v1/notifications/certs/[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 func payPalCertificate(r Request) (string, bool) {
 	text, err := only(r.Header, payPalCert)
-	return text, err == nil && payPalAddress.MatchString(text)
+	return text, err == nil && payPalAddress().MatchString(text)
 }
 
 // payPalEnvironment is told by the host of the certificate: each signs with a key of its own.
 func payPalEnvironment(r reading) string {
-	m := payPalAddress.FindStringSubmatch(header(payPalCert)(r))
+	m := payPalAddress().FindStringSubmatch(header(payPalCert)(r))
 	switch {
 	case m == nil:
 		return ""
@@ -76,17 +75,17 @@ func payPalEnvironment(r reading) string {
 	return Test
 }
 
-var payPalWebhookID = regexp.MustCompile(`^[A-Z0-9]{17}$`)
+var payPalWebhookID = pattern(`^[A-Z0-9]{17}$`)
 
 func payPalReason(text string) string {
-	if text != "WEBHOOK_ID" && !payPalWebhookID.MatchString(text) {
+	if text != "WEBHOOK_ID" && !payPalWebhookID().MatchString(text) {
 		return "it is no id of a webhook"
 	}
 	return ""
 }
 
 // payPalUsable is what can be in an id: nothing that divides what is signed.
-var payPalUsable = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var payPalUsable = pattern(`^[A-Za-z0-9_-]{1,64}$`)
 
 func payPalKey(secret []byte) (key, bool) {
 	hashed := func(m message) []byte {
@@ -112,7 +111,7 @@ func payPalKey(secret []byte) (key, bool) {
 			}
 			return sum
 		},
-	}, payPalUsable.Match(secret)
+	}, payPalUsable().Match(secret)
 }
 
 func payPalProof(r Request) (proof, error) {

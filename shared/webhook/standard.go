@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -124,7 +123,7 @@ func openAIKey(secret []byte) (key, bool) {
 }
 
 // standardTime takes whole seconds, and a fraction: Weblate sends one, while it signs the whole seconds.
-var standardTime = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+var standardTime = pattern(`^[0-9]+(\.[0-9]+)?$`)
 
 // standardProof reads the three headers. A signature under an unknown label is left out, since senders
 // may list several; one without a label is refused, although OpenAI's library takes it.
@@ -144,7 +143,7 @@ func proofUnder(names [3]string, r Request) (proof, error) {
 	if strings.Contains(p.id, ".") || !printable(p.id) { // a dot would let id and time swap characters
 		return proof{}, unreadable(names[0])
 	}
-	if !standardTime.MatchString(p.stamp) {
+	if !standardTime().MatchString(p.stamp) {
 		return proof{}, unreadable(names[1])
 	}
 	p.at = wholeSeconds(p.stamp)

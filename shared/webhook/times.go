@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,12 +9,13 @@ import (
 // lastSecond is the end of the year 9999, which stands for any time that is later.
 const lastSecond = 253402300799
 
-var digits = regexp.MustCompile(`^[0-9]+$`)
+// digits tells whether a text has some, and nothing else.
+func digits(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
 
 // unixSeconds reads a signed time in whole seconds: digits and nothing else. Milliseconds are some
 // 50,000 years ahead, and so outside of any window.
 func unixSeconds(text string) (time.Time, bool) {
-	if !digits.MatchString(text) {
+	if !digits(text) {
 		return time.Time{}, false
 	}
 	return wholeSeconds(text), true
@@ -23,7 +23,7 @@ func unixSeconds(text string) (time.Time, bool) {
 
 // unixMillis reads a signed time in whole milliseconds.
 func unixMillis(text string) (time.Time, bool) {
-	if !digits.MatchString(text) {
+	if !digits(text) {
 		return time.Time{}, false
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -52,14 +52,14 @@ func wholeSeconds(stamp string) time.Time {
 }
 
 // unixShape is a time in seconds, with a fraction where the sender has one.
-var unixShape = regexp.MustCompile(`^([0-9]{1,11})(?:\.([0-9]{1,9}))?$`)
+var unixShape = pattern(`^([0-9]{1,11})(?:\.([0-9]{1,9}))?$`)
 
 // unixVersion makes a version of a field that is unix seconds, with or without a fraction: the time
 // itself, so that it can be compared with versions that are written as times. Any other text stays.
 func unixVersion(f field) field {
 	return func(r reading) string {
 		text := f(r)
-		m := unixShape.FindStringSubmatch(text)
+		m := unixShape().FindStringSubmatch(text)
 		if m == nil {
 			return text
 		}

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +146,7 @@ func queryOf(address string) string {
 	return query
 }
 
-var portAtEnd = regexp.MustCompile(`:[0-9]+$`)
+var portAtEnd = pattern(`:[0-9]+$`)
 
 // twilioAddresses are the texts of one address: as it is, without its port, with the default one.
 func twilioAddresses(address string) []string {
@@ -157,7 +156,7 @@ func twilioAddresses(address string) []string {
 		return []string{address}
 	}
 	end := strings.IndexAny(rest+"/", "/?")
-	bare := portAtEnd.ReplaceAllString(rest[:end], "")
+	bare := portAtEnd().ReplaceAllString(rest[:end], "")
 	hosts := []string{rest[:end], bare}
 	if port := map[string]string{"https": ":443", "http": ":80"}[scheme]; rest[:end] == bare {
 		hosts = []string{bare, bare + port}

@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"regexp"
-
 	"engang/shared/document"
 )
 
@@ -57,13 +55,13 @@ var (
 	}
 )
 
-var sidShape = regexp.MustCompile(`^[A-Z]{2}[0-9a-f]{32}$`)
+var sidShape = pattern(`^[A-Z]{2}[0-9a-f]{32}$`)
 
 // sid reads the name of an object of one kind, which holds nothing else that was cut into it.
 func sid(pointer, prefix string) field {
 	text := prefixed(prefix, at(pointer))
 	return func(r reading) string {
-		if id := text(r); sidShape.MatchString(id) {
+		if id := text(r); sidShape().MatchString(id) {
 			return id
 		}
 		return ""
@@ -116,7 +114,7 @@ func twilioVersion(r reading) string {
 	return ""
 }
 
-var twilioAccountShape = regexp.MustCompile(`AC[0-9a-f]{32}`)
+var twilioAccountShape = pattern(`AC[0-9a-f]{32}`)
 
 // twilioAccount is whose account it is; an event of Event Streams may name it only in its source.
 func twilioAccount(r reading) string {
@@ -124,7 +122,7 @@ func twilioAccount(r reading) string {
 		if at("/specversion")(r) == "" {
 			return ""
 		}
-		return twilioAccountShape.FindString(at("/source")(r))
+		return twilioAccountShape().FindString(at("/source")(r))
 	}
 	return first(at("/AccountSid"), at("/data/accountSid"), inSource)(r)
 }

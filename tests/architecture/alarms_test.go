@@ -74,7 +74,7 @@ func strayAlarms(tpl *cloudformation.Template, under map[string]string, files []
 		if !slices.Contains(files, book) {
 			add("%s has no runbook", id)
 		}
-		if heard := texts(r.any(id, "AlarmActions")); len(heard) != 1 || !slices.Equal(heard, texts(r.any(id, "OKActions"))) {
+		if heard := cloudformation.Texts(r.any(id, "AlarmActions")); len(heard) != 1 || !slices.Equal(heard, cloudformation.Texts(r.any(id, "OKActions"))) {
 			add("%s: its end is not told where its beginning is", id)
 		}
 		if c := under[id]; c != "BasicAlarms" && c != "AllAlarms" {

@@ -25,7 +25,7 @@ func lambdas(tpl *cloudformation.Template) []string {
 	return all
 }
 
-// unquoted is the logical id in what [symbols] makes of a reference.
+// unquoted is the logical id in what [cloudformation.Symbols] makes of a reference.
 func unquoted(v any) string {
 	return strings.TrimSuffix(strings.Trim(fmt.Sprint(v), "<>"), ".Arn")
 }
@@ -61,7 +61,7 @@ func feedOf(function, queue string, properties map[string]any) feed {
 	scaling, _ := properties["ScalingConfig"].(map[string]any)
 	return feed{
 		function: function, queue: queue, size: number(properties["BatchSize"]), window: number(properties["MaximumBatchingWindowInSeconds"]),
-		partial: slices.Contains(texts(properties["FunctionResponseTypes"]), "ReportBatchItemFailures"), concurrency: number(scaling["MaximumConcurrency"]),
+		partial: slices.Contains(cloudformation.Texts(properties["FunctionResponseTypes"]), "ReportBatchItemFailures"), concurrency: number(scaling["MaximumConcurrency"]),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"engang/infra/local/cloudformation"
+	"engang/infra/rights"
 )
 
 const bucketType, tableType = "AWS::S3::Bucket", "AWS::DynamoDB::Table"
@@ -65,17 +66,16 @@ func keyless(tpl *cloudformation.Template, key string) []string {
 	var faults []string
 	for _, f := range lambdas(tpl) {
 		uses, via := map[string]bool{}, []string{}
-		for _, s := range rights(tpl, unquoted(reader{tpl}.any(f, "Role"))) {
-			for _, a := range s.actions {
+		for _, s := range statementsOf(tpl, unquoted(reader{tpl}.any(f, "Role"))) {
+			for _, a := range s.Actions {
 				service, _, _ := strings.Cut(a, ":")
 				uses[service] = true
 			}
-			if !slices.Contains(s.actions, "kms:Decrypt") {
+			if !slices.Contains(s.Actions, "kms:Decrypt") {
 				continue
 			}
-			equals, _ := s.condition["StringEquals"].(map[string]any)
-			via = texts(equals["kms:ViaService"])
-			if !slices.Equal(s.actions, []string{"kms:Decrypt", "kms:GenerateDataKey"}) || !slices.Equal(s.resources, []string{key}) {
+			via = s.Values("StringEquals", rights.ViaService)
+			if !slices.Equal(s.Actions, []string{"kms:Decrypt", "kms:GenerateDataKey"}) || !slices.Equal(s.Resources, []string{key}) {
 				faults = append(faults, f+" may do more with the key than its work needs")
 			}
 		}

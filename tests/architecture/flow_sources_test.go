@@ -43,6 +43,7 @@ func (f flow) sources(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.deliver(t, "crm", `{"type":"contact.created","timestamp":"2026-11-29T12:00:00Z","data":{"id":"c_heard"}}`, "msg_heard", "accepted")
+	f.signed(t, "woocommerce", "woo-shop", http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, `{"id":8,"name":"Stool","date_modified_gmt":"2026-11-29T11:59:58"}`, "accepted")
 	f.reconcile(t)
 	f.erase(t, object.ID{Kind: "product", Value: "7"})
 	time.Sleep(100 * time.Millisecond) // a second of the system's clock and more

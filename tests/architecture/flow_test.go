@@ -24,44 +24,6 @@ import (
 	"engang/shared/webhook"
 )
 
-// beforehand lists rights that the flow below does not need, and why they are there.
-var beforehand = map[string]string{
-	"enrichment dynamodb:ConditionCheckItem E": "checks inside a transaction",
-	"enrichment dynamodb:ConditionCheckItem B": "checks inside a transaction",
-	"receiver dynamodb:PutItem B":              "heads of quiet periods",
-	"enrichment sqs:ReceiveMessage":            "Lambda's event source reads with the function's role",
-	"enrichment sqs:DeleteMessage":             "likewise",
-	"enrichment sqs:GetQueueAttributes":        "likewise",
-}
-
-func TestRolesAllowWhatFunctionsDoAndNothingElse(t *testing.T) {
-	w := newWatch(t)
-	sys, err := local.Start(t.Context(), local.Options{TemplatePath: root + "/template.yaml", ConfigFiles: []string{root + "/infra/local.yaml", root + "/tests/integration/testdata/batch.yaml"}, DynamoDBURL: w.url, Judge: w.judge, Manual: true, NoThrottle: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = sys.Close(t.Context()) })
-	everything(t, flow{sys})
-	tpl := repositoryTemplate(t)
-	uses := w.uses(t)
-	none(t, unpermitted(tpl, uses))
-	later := maps.Clone(beforehand)
-	for _, function := range []string{"receiver", "enrichment", "reconciler", "console"} {
-		for _, right := range unused(tpl, function, uses) {
-			if strings.Contains(right, " logs:") { // Lambda itself writes the lines
-				continue
-			}
-			if _, ok := later[right]; !ok {
-				t.Errorf("%s is allowed and nothing in the flow needs it", right)
-			}
-			delete(later, right)
-		}
-	}
-	for right := range later {
-		t.Errorf("%s is needed by the flow now: take it from the list", right)
-	}
-}
-
 // everything makes each function do each kind of thing that it can do.
 func everything(t *testing.T, f flow) {
 	contact := `{"type":"contact.created","timestamp":"2026-11-29T12:00:00Z","data":{"id":"c_1","email":"ann@example.com","name":"Ann","company":"Acme","notes":"Met at the fair."}}`
@@ -156,32 +118,28 @@ type flow struct{ sys *local.System }
 
 func (f flow) deliver(t *testing.T, endpoint, body, id, want string) (event string) {
 	t.Helper()
-	scheme, _ := webhook.Lookup("standard-webhooks")
-	secret := secrets.NewValue(local.Secret("standard-webhooks", secrets.Ref("ssm:hooks/"+endpoint+"/1")))
-	req, err := scheme.Sign(webhook.Request{Body: []byte(body), Header: http.Header{"Webhook-Id": {id}}}, secret, time.Now())
+	return f.signed(t, "standard-webhooks", endpoint, http.Header{"Webhook-Id": {id}}, body, want)
+}
+
+// batch delivers many events at once, as HubSpot does.
+func (f flow) batch(t *testing.T, body string) (event string) {
+	t.Helper()
+	return f.signed(t, "hubspot", "hub", http.Header{}, body, "accepted")
+}
+
+// signed delivers as a provider does.
+func (f flow) signed(t *testing.T, provider, endpoint string, h http.Header, body, want string) (event string) {
+	t.Helper()
+	scheme, _ := webhook.Lookup(provider)
+	secret := secrets.NewValue(local.Secret(provider, secrets.Ref("ssm:hooks/"+endpoint+"/1")))
+	req, err := scheme.Sign(webhook.Request{Method: http.MethodPost, URL: "https://hooks.example.com/hooks/" + endpoint, Body: []byte(body), Header: h}, secret, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	answer := f.send(t, http.MethodPost, "/hooks/"+endpoint, req.Header, req.Body)
 	var got struct{ Status, Event string }
 	if err := json.Unmarshal(answer, &got); err != nil || got.Status != want {
-		t.Fatalf("delivery %s was answered %s, want %s", id, answer, want)
-	}
-	return got.Event
-}
-
-// batch delivers many events at once, as HubSpot does.
-func (f flow) batch(t *testing.T, body string) (event string) {
-	t.Helper()
-	scheme, _ := webhook.Lookup("hubspot")
-	secret := secrets.NewValue(local.Secret("hubspot", "ssm:hooks/hub/1"))
-	req, err := scheme.Sign(webhook.Request{Method: http.MethodPost, URL: "https://hooks.example.com/hooks/hub", Body: []byte(body), Header: http.Header{}}, secret, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct{ Status, Event string }
-	if err := json.Unmarshal(f.send(t, http.MethodPost, "/hooks/hub", req.Header, req.Body), &got); err != nil || got.Status != "accepted" {
-		t.Fatalf("the batch was answered %+v, %v", got, err)
+		t.Fatalf("delivery to %s was answered %s, want %s", endpoint, answer, want)
 	}
 	return got.Event
 }

@@ -9,52 +9,14 @@ import (
 	"testing"
 
 	"engang/infra/local/cloudformation"
+	"engang/infra/rights"
 )
 
-// A statement is one statement of a policy, with single values as lists.
-type statement struct {
-	where     string
-	effect    string
-	actions   []string
-	resources []string
-	condition map[string]any
-}
-
-// statements reads a policy document.
-func statements(where string, document any) []statement {
-	doc, _ := document.(map[string]any)
-	list, _ := doc["Statement"].([]any)
-	var all []statement
-	for _, raw := range list {
-		m, _ := raw.(map[string]any)
-		s := statement{where: fmt.Sprintf("%s %v", where, m["Sid"]), effect: fmt.Sprint(m["Effect"]), actions: texts(m["Action"]), resources: texts(m["Resource"])}
-		s.condition, _ = m["Condition"].(map[string]any)
-		all = append(all, s)
-	}
-	return all
-}
-
-func texts(v any) []string {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		var list []string
-		for _, x := range v {
-			list = append(list, fmt.Sprint(x))
-		}
-		return list
-	}
-	return []string{fmt.Sprint(v)}
-}
-
-// rights reads the inline policies of a role.
-func rights(tpl *cloudformation.Template, role string) []statement {
-	policies, _ := reader{tpl}.any(role, "Policies").([]any)
-	var all []statement
-	for _, p := range policies {
-		m, _ := p.(map[string]any)
-		all = append(all, statements(role, m["PolicyDocument"])...)
+// statementsOf reads the inline policies of a role; what cannot be read is a statement that no rule accepts.
+func statementsOf(tpl *cloudformation.Template, role string) []rights.Statement {
+	all, err := rights.Of(tpl, cloudformation.Symbols{}, role)
+	if err != nil {
+		return []rights.Statement{{Where: role, Effect: err.Error(), Actions: []string{"*"}, Resources: []string{"*"}}}
 	}
 	return all
 }
@@ -74,19 +36,19 @@ func wideRoles(tpl *cloudformation.Template) []string {
 		if r.any(role, "ManagedPolicyArns") != nil {
 			add("%s has managed policies", role)
 		}
-		for _, s := range rights(tpl, role) {
-			for _, a := range s.actions {
-				if s.effect == "Allow" && strings.Contains(a, "*") {
-					add("%s allows %s", s.where, a)
+		for _, s := range statementsOf(tpl, role) {
+			for _, a := range s.Actions {
+				if s.Effect == "Allow" && strings.Contains(a, "*") {
+					add("%s allows %s", s.Where, a)
 				}
 			}
-			for _, to := range s.resources {
-				if s.effect == "Allow" && strings.Contains(to, "*") && !lastPart.MatchString(to) {
-					add("%s reaches %s", s.where, to)
+			for _, to := range s.Resources {
+				if s.Effect == "Allow" && strings.Contains(to, "*") && !lastPart.MatchString(to) {
+					add("%s reaches %s", s.Where, to)
 				}
 			}
 			if writes(s) && !keyed(s) {
-				add("%s writes to items of every kind", s.where)
+				add("%s writes to items of every kind", s.Where)
 			}
 		}
 	}
@@ -107,20 +69,18 @@ func wideRoles(tpl *cloudformation.Template) []string {
 	return faults
 }
 
-func writes(s statement) bool {
-	return slices.ContainsFunc(s.actions, func(a string) bool {
+func writes(s rights.Statement) bool {
+	return slices.ContainsFunc(s.Actions, func(a string) bool {
 		return slices.Contains([]string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"}, a)
 	})
 }
 
 // keyed tells whether a statement names the partition keys that it is for. ForAllValues holds for a call
 // without any key too, hence the second condition.
-func keyed(s statement) bool {
-	like, _ := s.condition["ForAllValues:StringLike"].(map[string]any)
-	null, _ := s.condition["Null"].(map[string]any)
-	keys := texts(like["dynamodb:LeadingKeys"])
+func keyed(s rights.Statement) bool {
+	keys := s.Values("ForAllValues:StringLike", rights.LeadingKeys)
 	return len(keys) > 0 && !slices.ContainsFunc(keys, func(k string) bool { return !strings.Contains(k, "#") }) &&
-		fmt.Sprint(null["dynamodb:LeadingKeys"]) == "false"
+		slices.Equal(s.Values("Null", rights.LeadingKeys), []string{"false"})
 }
 
 func TestRoleRuleFindsWideRoles(t *testing.T) {
@@ -168,10 +128,10 @@ func openLines(tpl *cloudformation.Template) []string {
 	closed := map[string]bool{}
 	for _, kind := range []string{"AWS::S3::BucketPolicy", queueType + "Policy"} {
 		for _, id := range tpl.OfType(kind) {
-			if !slices.ContainsFunc(statements(id, r.any(id, "PolicyDocument")), refusesOpenLines) {
+			if !slices.ContainsFunc(rights.Statements(id, r.any(id, "PolicyDocument")), refusesOpenLines) {
 				continue
 			}
-			for _, to := range append(texts(r.any(id, "Queues")), texts(r.any(id, "Bucket"))...) {
+			for _, to := range append(cloudformation.Texts(r.any(id, "Queues")), cloudformation.Texts(r.any(id, "Bucket"))...) {
 				closed[strings.Trim(to, "<>")] = true
 			}
 		}
@@ -185,9 +145,8 @@ func openLines(tpl *cloudformation.Template) []string {
 	return faults
 }
 
-func refusesOpenLines(s statement) bool {
-	b, _ := s.condition["Bool"].(map[string]any)
-	return s.effect == "Deny" && fmt.Sprint(b["aws:SecureTransport"]) == "false" && slices.ContainsFunc(s.actions, func(a string) bool { return strings.HasSuffix(a, ":*") })
+func refusesOpenLines(s rights.Statement) bool {
+	return s.Effect == "Deny" && slices.Equal(s.Values("Bool", "aws:SecureTransport"), []string{"false"}) && slices.ContainsFunc(s.Actions, func(a string) bool { return strings.HasSuffix(a, ":*") })
 }
 
 func TestLineRuleFindsOpenLines(t *testing.T) {
@@ -213,9 +172,9 @@ func TestOnlyWhoNeedsSecretsMayReadThem(t *testing.T) {
 	tpl := repositoryTemplate(t)
 	got := map[string]string{}
 	for _, role := range tpl.OfType(roleType) {
-		for _, s := range rights(tpl, role) {
-			if slices.ContainsFunc(s.actions, func(a string) bool { return strings.HasPrefix(a, "ssm:") || strings.HasPrefix(a, "secretsmanager:") }) {
-				_, path, _ := strings.Cut(strings.Join(s.resources, " "), "<AWS::StackName>")
+		for _, s := range statementsOf(tpl, role) {
+			if slices.ContainsFunc(s.Actions, func(a string) bool { return strings.HasPrefix(a, "ssm:") || strings.HasPrefix(a, "secretsmanager:") }) {
+				_, path, _ := strings.Cut(strings.Join(s.Resources, " "), "<AWS::StackName>")
 				got[role] += path
 			}
 		}

@@ -78,6 +78,7 @@ var libraries = map[string][]string{
 	"dynamo":     {awsSDK + "/aws", awsSDK + "/service/dynamodb", "github.com/aws/smithy-go"},
 	"parameters": {awsSDK + "/aws", awsSDK + "/service/ssm", "github.com/aws/smithy-go"},
 	"queue":      {awsSDK + "/aws", awsSDK + "/service/sqs", "github.com/aws/smithy-go"},
+	"settings":   {awsSDK + "/aws"},
 	"model":      {openai + "/responses", openai + "/option", openai + "/shared", openai + "/packages"}, // never the whole client
 }
 
@@ -118,7 +119,7 @@ func refused(from []string, imported string, places map[string]string, libraries
 		if isOurs && from[0] != "tests" && to[0] == "tests" {
 			return "tests/ is for tests"
 		}
-		if isOurs && from[0] == "infra" && isTestHelp(to) {
+		if isOurs && from[0] == "infra" && isTestHelp(to) && !judges(from, to) {
 			return "test help is for tests"
 		}
 		return ""
@@ -152,13 +153,16 @@ func refusedToFunction(from, to []string, imported string, isOurs bool) string {
 		return ""
 	}
 	allowed := []string{"github.com/aws/aws-lambda-go", awsSDK + "/aws"}
-	if len(from) == 2 {
-		allowed = append(allowed, awsSDK+"/config")
-	}
 	if slices.ContainsFunc(allowed, func(l string) bool { return imported == l || strings.HasPrefix(imported, l+"/") }) {
 		return ""
 	}
 	return "a function has no library of its own"
+}
+
+// judges tells the one import of test help that a program has: its simulation holds a table against the rules that the
+// tests hold theirs against.
+func judges(from, to []string) bool {
+	return slices.Equal(from, []string{"infra", "simulation"}) && slices.Equal(to, []string{"shared", "dynamo", "dynamotest", "invariants"})
 }
 
 // isTestHelp tells shared/<x>/<x>test, and what is below it, from what goes into a binary.
@@ -175,9 +179,11 @@ func TestImportRuleFindsWrongArrows(t *testing.T) {
 		{ImportPath: "engang/shared/intake", Imports: []string{"engang/infra/local", "engang/shared/dynamo/dynamotest"}},
 		{ImportPath: "engang/shared/dynamo/dynamotest", Imports: []string{"testing", "github.com/sivchari/kumo"}},
 		{ImportPath: "engang/shared/helpers", Imports: nil},
-		{ImportPath: "engang/functions/receiver", Imports: []string{"engang/functions/receiver/handler", awsSDK + "/config"}},
+		{ImportPath: "engang/functions/receiver", Imports: []string{"engang/functions/receiver/handler", awsSDK + "/aws", awsSDK + "/config"}},
 		{ImportPath: "engang/functions/receiver/handler", Imports: []string{"engang/functions/console/handler", awsSDK + "/config", awsSDK + "/aws", "engang/infra"}},
 		{ImportPath: "engang/infra/local", Imports: []string{"engang/functions/receiver/handler", "engang/tests/internal/x", "github.com/spf13/cobra"}},
+		{ImportPath: "engang/infra/local", Imports: []string{"engang/shared/dynamo/dynamotest/invariants"}},
+		{ImportPath: "engang/infra/simulation", Imports: []string{"engang/shared/dynamo/dynamotest/invariants", "engang/shared/dynamo/dynamotest"}},
 		{ImportPath: "engang/tests/integration", Imports: []string{"engang/infra/local", "engang/tests/internal/x"}},
 	}
 	found(t, arrows(packs, places, libraries),
@@ -190,10 +196,13 @@ func TestImportRuleFindsWrongArrows(t *testing.T) {
 		"shared/intake imports infra/local: shared/ imports nothing above it",
 		"shared/intake imports shared/dynamo/dynamotest: test help is for tests",
 		"shared/helpers is in no layer: say which in places",
+		"functions/receiver imports "+awsSDK+"/config: a function has no library of its own",
 		"functions/receiver/handler imports functions/console/handler: only a function's own main imports a handler",
 		"functions/receiver/handler imports "+awsSDK+"/config: a function has no library of its own",
 		"functions/receiver/handler imports infra: a function imports shared/ only",
 		"infra/local imports tests/internal/x: tests/ is for tests",
+		"infra/local imports shared/dynamo/dynamotest/invariants: test help is for tests",
+		"infra/simulation imports shared/dynamo/dynamotest: test help is for tests",
 	)
 }
 
@@ -215,11 +224,26 @@ func TestBinariesHoldNothingThatTheyDoNotNeed(t *testing.T) {
 	}
 }
 
-// surplus finds what a function's binary must not hold. Only the enrichment function calls models.
+// costly says which functions need what the others pay for at each cold start without using it.
+var costly = map[string][]string{
+	"github.com/openai/openai-go":           {"enrichment"},
+	"github.com/santhosh-tekuri/jsonschema": {"enrichment", "console"}, // 5 ms of a start, for its table of formats and schemas
+	"golang.org/x/text":                     {"enrichment", "console"},
+	"golang.org/x/net/html":                 {"enrichment", "console"},
+	"engang/shared/recipe/compiled":         {"enrichment", "console"},
+	"engang/shared/mask":                    {"enrichment", "console"},
+	"engang/shared/config/apply":            {"console"},
+	awsSDK + "/config":                      {}, // profiles, files, metadata, and the clients of all that sells credentials: shared/settings reads what Lambda sets
+	awsSDK + "/credentials":                 {},
+}
+
+// surplus finds what a function's binary must not hold.
 func surplus(function string, packs []pack) []string {
 	refuse := slices.Clone(unwanted)
-	if function != "enrichment" {
-		refuse = append(refuse, "github.com/openai/openai-go")
+	for prefix, users := range costly {
+		if !slices.Contains(users, function) {
+			refuse = append(refuse, prefix)
+		}
 	}
 	var faults []string
 	for _, p := range packs {
@@ -237,4 +261,7 @@ func TestBinaryRuleFindsSurplus(t *testing.T) {
 	found(t, surplus("receiver", packs), "receiver holds testing", "receiver holds testing/fstest",
 		"receiver holds "+openai+"/responses", "receiver holds github.com/sivchari/kumo/internal")
 	found(t, surplus("enrichment", packs[3:4]))
+	found(t, surplus("receiver", []pack{{ImportPath: "github.com/santhosh-tekuri/jsonschema/v6/kind"}, {ImportPath: "engang/shared/recipe/compiled"}, {ImportPath: "engang/shared/recipe"}}),
+		"receiver holds github.com/santhosh-tekuri/jsonschema/v6/kind", "receiver holds engang/shared/recipe/compiled")
+	found(t, surplus("console", []pack{{ImportPath: "engang/shared/recipe/compiled"}, {ImportPath: openai}}), "console holds "+openai)
 }

@@ -264,15 +264,13 @@ func unwatched(tpl *cloudformation.Template) []string {
 	}
 	var faults []string
 	for _, role := range tpl.OfType(roleType) {
-		for _, s := range rights(tpl, role) {
-			for _, a := range s.actions {
-				operation, ok := strings.CutPrefix(a, "dynamodb:")
-				if operation == "ConditionCheckItem" {
-					operation = "TransactWriteItems" // it is part of one
-				}
-				for name, by := range watched {
-					if ok && !by[operation] {
-						faults = append(faults, fmt.Sprintf("no alarm on %s of %s", name, operation))
+		for _, s := range statementsOf(tpl, role) {
+			for _, a := range s.Actions {
+				for _, operation := range operations(a) {
+					for name, by := range watched {
+						if !by[operation] {
+							faults = append(faults, fmt.Sprintf("no alarm on %s of %s", name, operation))
+						}
 					}
 				}
 			}
@@ -282,12 +280,27 @@ func unwatched(tpl *cloudformation.Template) []string {
 	return slices.Compact(faults)
 }
 
+// operations are those of the table that a right is for: who writes does so in transactions too, which are authorised as
+// their parts.
+func operations(action string) []string {
+	operation, ok := strings.CutPrefix(action, "dynamodb:")
+	switch {
+	case !ok:
+		return nil
+	case operation == "ConditionCheckItem":
+		return []string{"TransactWriteItems"}
+	case slices.Contains([]string{"PutItem", "UpdateItem", "DeleteItem"}, operation):
+		return []string{operation, "TransactWriteItems"}
+	}
+	return []string{operation}
+}
+
 func TestOperationRuleFindsOneThatIsNotWatched(t *testing.T) {
 	found(t, unwatched(parse(t, `
 Resources:
   R:
     Type: AWS::IAM::Role
-    Properties: {Policies: [{PolicyDocument: {Statement: [{Effect: Allow, Action: ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:ConditionCheckItem"]}]}}]}
+    Properties: {Policies: [{PolicyDocument: {Statement: [{Effect: Allow, Action: ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:UpdateItem", "s3:PutObject"]}]}}]}
   A:
     Type: AWS::CloudWatch::Alarm
     Properties:
@@ -296,5 +309,5 @@ Resources:
         - MetricStat: {Metric: {MetricName: ThrottledRequests, Dimensions: [{Name: Operation, Value: TransactWriteItems}]}}
         - MetricStat: {Metric: {MetricName: ThrottledRequests, Dimensions: [{Name: Operation, Value: GetItem}]}}
         - MetricStat: {Metric: {MetricName: ThrottledRequests, Dimensions: [{Name: Operation, Value: BatchGetItem}]}}
-`)), "no alarm on SystemErrors of BatchGetItem", "no alarm on SystemErrors of TransactWriteItems")
+`)), "no alarm on SystemErrors of BatchGetItem", "no alarm on SystemErrors of TransactWriteItems", "no alarm on SystemErrors of UpdateItem", "no alarm on ThrottledRequests of UpdateItem")
 }

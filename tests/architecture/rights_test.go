@@ -1,44 +1,43 @@
 package architecture_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/sivchari/kumo"
-
+	"engang/infra/local"
 	"engang/infra/local/cloudformation"
-	"engang/infra/local/wire"
+	"engang/infra/rights"
+	"engang/infra/rights/rightstest"
 )
 
-// A use is one thing that a function did to a resource.
-type use struct {
-	function string // "receiver"
-	action   string // "dynamodb:PutItem"
-	resource string // "<Table.Arn>"; empty: of any name
-	key      string // partition key, where there is one
+// beforehand lists rights that the flow does not need, and why they are there.
+var beforehand = map[string]string{
+	"EnrichmentRole TakeMessages: sqs:GetQueueAttributes <WorkQueue.Arn>": "Lambda's event source looks at its queue with the function's role",
 }
 
-func (u use) String() string {
-	kind, _, _ := strings.Cut(u.key, "#")
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", u.function, u.action, u.resource, kind))
+// byLambda tells rights that Lambda itself needs, to write the lines of a function.
+func byLambda(right string) bool { return strings.Contains(right, ": logs:") }
+
+// A gathering is what functions needed, as it was told.
+type gathering struct {
+	mu   sync.Mutex
+	uses []local.Use
 }
 
-// unpermitted finds what functions did that their roles do not allow.
-func unpermitted(tpl *cloudformation.Template, uses []use) []string {
-	var faults []string
+func (g *gathering) told(u local.Use) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.uses = append(g.uses, u)
+}
+
+// overstepped lists what functions did that their roles do not allow.
+func overstepped(uses []local.Use) (faults []string) {
 	for _, u := range uses {
-		if !slices.ContainsFunc(rights(tpl, role(u.function)), func(s statement) bool { return allows(s, u) }) {
+		if !u.Allowed {
 			faults = append(faults, u.String()+" is not allowed")
 		}
 	}
@@ -46,213 +45,178 @@ func unpermitted(tpl *cloudformation.Template, uses []use) []string {
 	return slices.Compact(faults)
 }
 
-// unused finds rights that no use needed: action by action, key by key.
-func unused(tpl *cloudformation.Template, function string, uses []use) []string {
-	var faults []string
-	for _, s := range rights(tpl, role(function)) {
-		for _, action := range s.actions {
-			keys := leading(s)
-			if len(keys) == 0 {
-				keys = []string{""}
+// idle lists the rights of a role that no use needed.
+func idle(role rights.Role, uses []local.Use) (all []string) {
+	needed := map[string]bool{}
+	for _, u := range uses {
+		for _, right := range u.Needs {
+			needed[right.String()] = true
+		}
+	}
+	for _, right := range role.Rights() {
+		if !needed[right.String()] {
+			all = append(all, right.String())
+		}
+	}
+	return all
+}
+
+// missed names a call that a function makes and that another role would refuse, or nothing.
+func missed(role rights.Role, function string, uses []local.Use) string {
+	for _, u := range uses {
+		if u.Function == function && u.Allowed && !role.Allows(u.Use) {
+			return u.Call
+		}
+	}
+	return ""
+}
+
+// A run of the whole flow under the roles as they are: every call of it is refused that its role does not allow.
+func TestRolesAllowWhatFunctionsDoAndNothingElse(t *testing.T) {
+	g := &gathering{}
+	sys, err := local.Start(t.Context(), local.Options{
+		TemplatePath: root + "/template.yaml", ConfigFiles: []string{root + "/infra/local.yaml", root + "/tests/integration/testdata/batch.yaml"},
+		OnUse: g.told, Manual: true, NoThrottle: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sys.Close(t.Context()) })
+	everything(t, flow{sys})
+	none(t, overstepped(g.uses))
+	roles, err := sys.Roles(repositoryTemplate(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("no right is there for nothing", func(t *testing.T) { allNeeded(t, roles, g.uses) })
+	t.Run("without a statement a call is refused", func(t *testing.T) { eachRefuses(t, sys, roles, g.uses) })
+	t.Run("with a key of one's own", func(t *testing.T) { keyUsed(t, sys, g.uses) })
+}
+
+func allNeeded(t *testing.T, roles map[string]rights.Role, uses []local.Use) {
+	t.Helper()
+	later := maps.Clone(beforehand)
+	for _, id := range slices.Sorted(maps.Keys(roles)) {
+		for _, right := range idle(roles[id], uses) {
+			if _, listed := later[right]; !listed && !byLambda(right) {
+				t.Errorf("%s is allowed and nothing in the flow needs it", right)
 			}
-			for _, key := range keys {
-				one := s
-				one.actions = []string{action}
-				if key != "" {
-					one.condition = map[string]any{"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": key}}
+			delete(later, right)
+		}
+	}
+	for right := range later {
+		t.Errorf("%s is needed by the flow now, or is not there: take it from the list", right)
+	}
+}
+
+// eachRefuses takes every statement out of a copy of the template, one after the other: a call of the flow is refused then.
+func eachRefuses(t *testing.T, sys *local.System, roles map[string]rights.Role, uses []local.Use) {
+	t.Helper()
+	good := read(t, "template.yaml")
+	for id, role := range roles {
+		for _, where := range role.Statements() {
+			t.Run(where, func(t *testing.T) {
+				lesser, err := sys.Roles(parse(t, rightstest.Without(t, good, where)))
+				if err != nil {
+					t.Fatal(err)
 				}
-				needed := func(u use) bool { return u.function == function && allows(one, u) }
-				if !slices.ContainsFunc(uses, needed) {
-					faults = append(faults, strings.TrimSpace(fmt.Sprintf("%s %s %s", function, action, strings.TrimSuffix(key, "#*"))))
+				if len(lesser[id].Statements()) != len(role.Statements())-1 {
+					t.Fatalf("the copy has %v", lesser[id].Statements())
+				}
+				call := missed(lesser[id], functionOf(id), uses)
+				if call == "" && !strings.HasSuffix(where, " OwnLogs") {
+					t.Error("no call of the flow is refused")
+				}
+				t.Logf("%q is refused", call)
+			})
+		}
+	}
+}
+
+// functionOf is the name of a function by its logical id.
+func functionOf(id string) string { return strings.ToLower(strings.TrimSuffix(id, "Function")) }
+
+// keyUsed holds what each call asks of the key of an account's own against the roles as they are with one: all is allowed,
+// and no more.
+func keyUsed(t *testing.T, sys *local.System, uses []local.Use) {
+	t.Helper()
+	const key = "arn:aws:kms:us-east-1:000000000000:key/k"
+	tpl := repositoryTemplate(t).With(map[string]string{"KmsKeyArn": key})
+	roles, err := sys.Roles(tpl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := rights.In(tpl, "us-east-1", "000000000000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, role := range roles {
+		var ofKey []local.Use
+		via := map[string]bool{}
+		for _, u := range uses {
+			if u.Function != functionOf(id) {
+				continue
+			}
+			for _, k := range place.OfKey(u.Use, key) {
+				ofKey = append(ofKey, local.Use{Use: k, Function: u.Function, Call: u.Call, Allowed: role.Allows(k), Needs: role.Needs(k)})
+				via[k.Carried[rights.ViaService][0]] = true
+			}
+		}
+		none(t, overstepped(ofKey))
+		for _, right := range idle(role, ofKey) {
+			if strings.Contains(right, "kms:") {
+				t.Errorf("%s is allowed and nothing in the flow needs it", right)
+			}
+		}
+		for _, s := range statementsOf(tpl, role.ID()) {
+			for _, service := range s.Values("StringEquals", rights.ViaService) {
+				if service = strings.ReplaceAll(service, "<AWS::Region>", "us-east-1"); !via[service] {
+					t.Errorf("%s lets use the key by way of %s, and nothing in the flow needs it", s.Where, service)
 				}
 			}
 		}
 	}
-	return faults
-}
-
-// role is the logical id of a function's role: receiver's is ReceiverRole.
-func role(function string) string { return strings.TrimSuffix(resource(function), "Function") + "Role" }
-
-func allows(s statement, u use) bool {
-	if s.effect != "Allow" || !slices.Contains(s.actions, u.action) {
-		return false
-	}
-	if u.resource != "" && !slices.ContainsFunc(s.resources, func(r string) bool { return like(r, u.resource) }) {
-		return false
-	}
-	keys := leading(s)
-	return len(keys) == 0 || u.key != "" && slices.ContainsFunc(keys, func(k string) bool { return like(k, u.key) })
-}
-
-func leading(s statement) []string {
-	m, _ := s.condition["ForAllValues:StringLike"].(map[string]any)
-	return texts(m["dynamodb:LeadingKeys"])
-}
-
-// like matches as IAM does, with the one wildcard that we use.
-func like(pattern, text string) bool {
-	head, wild := strings.CutSuffix(pattern, "*")
-	return pattern == text || wild && strings.HasPrefix(text, head)
 }
 
 func TestRightsRuleFindsWhatIsMissingAndWhatIsTooMuch(t *testing.T) {
 	tpl := parse(t, `
 Resources:
+  AFunction: {Type: AWS::Serverless::Function, Properties: {Role: !GetAtt ARole.Arn}}
   ARole:
     Type: AWS::IAM::Role
     Properties:
       Policies:
         - PolicyDocument:
             Statement:
-              - Effect: Allow
+              - Sid: Keep
+                Effect: Allow
                 Action: ["dynamodb:PutItem", "dynamodb:UpdateItem"]
                 Resource: !GetAtt Table.Arn
-                Condition: {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["E#*", "B#*"]}}
-              - {Effect: Allow, Action: ["dynamodb:Query"], Resource: !Sub "${Table.Arn}/index/open"}
+                Condition: {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["E#*", "B#*"]}, "Null": {"dynamodb:LeadingKeys": "false"}}
+              - {Sid: Find, Effect: Allow, Action: ["dynamodb:Query"], Resource: !Sub "${Table.Arn}/index/open"}
 `)
-	uses := []use{
-		{"a", "dynamodb:PutItem", "<Table.Arn>", "E#evt_1"},
-		{"a", "dynamodb:PutItem", "<Table.Arn>", "C#t#e"},
-		{"a", "dynamodb:DeleteItem", "<Table.Arn>", "E#evt_1"},
-		{"a", "dynamodb:UpdateItem", "<Table.Arn>", ""},
-		{"a", "dynamodb:Query", "<Table.Arn>/index/list", ""},
-		{"a", "dynamodb:Query", "<Table.Arn>/index/open", "open#3"},
-	}
-	found(t, unpermitted(tpl, uses), "a dynamodb:PutItem <Table.Arn> C is not allowed", "a dynamodb:DeleteItem <Table.Arn> E is not allowed",
-		"a dynamodb:UpdateItem <Table.Arn> is not allowed", "a dynamodb:Query <Table.Arn>/index/list is not allowed")
-	found(t, unused(tpl, "a", uses), "a dynamodb:PutItem B", "a dynamodb:UpdateItem E", "a dynamodb:UpdateItem B")
-}
-
-// A watch stands in front of the engine and sees what each function does to the table.
-type watch struct {
-	url string
-
-	mu       sync.Mutex
-	callers  map[string]string // by the SDK's invocation id
-	requests []seen
-	others   []wire.Call // to anything but the table
-}
-
-type seen struct {
-	id, operation string
-	body          []byte
-}
-
-func newWatch(t *testing.T) *watch {
-	t.Helper()
-	engine, err := url.Parse(kumo.NewServer().URL)
+	roles, err := rights.Read(tpl, cloudformation.Symbols{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watch{callers: map[string]string{}}
-	proxy := httputil.NewSingleHostReverseProxy(engine)
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(rw, "unreadable", http.StatusBadRequest)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		w.mu.Lock()
-		w.requests = append(w.requests, seen{r.Header.Get("Amz-Sdk-Invocation-Id"), path.Ext(r.Header.Get("X-Amz-Target")), body})
-		w.mu.Unlock()
-		proxy.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(server.Close)
-	w.url = server.URL
-	return w
-}
-
-// judge lets every call pass, and remembers whose it is.
-func (w *watch) judge(c wire.Call, _ wire.Phase) wire.Verdict {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case c.Function == "": // the event source
-	case c.Service == "dynamodb":
-		w.callers[c.ID] = c.Function
-	case c.Service != "model":
-		w.others = append(w.others, c)
+	role := roles["AFunction"]
+	var uses []local.Use
+	for _, u := range []rights.Use{
+		{Action: "dynamodb:PutItem", Resource: "<Table.Arn>", Carried: map[string][]string{rights.LeadingKeys: {"E#evt_1"}}},
+		{Action: "dynamodb:PutItem", Resource: "<Table.Arn>", Carried: map[string][]string{rights.LeadingKeys: {"C#t#e"}}},
+		{Action: "dynamodb:UpdateItem", Resource: "<Table.Arn>"},
+		{Action: "dynamodb:Query", Resource: "<Table.Arn>/index/list"},
+		{Action: "dynamodb:Query", Resource: "<Table.Arn>/index/open"},
+	} {
+		uses = append(uses, local.Use{Use: u, Function: "a", Call: fmt.Sprintf("call %d", len(uses)), Allowed: role.Allows(u), Needs: role.Needs(u)})
 	}
-	return wire.Pass
-}
-
-// uses gives what the functions did to the table, and by the names of their calls to everything else.
-func (w *watch) uses(t *testing.T) []use {
-	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var all []use
-	for _, r := range w.requests {
-		if function := w.callers[r.id]; function != "" {
-			all = append(all, tableUses(t, function, r)...)
-		}
+	found(t, overstepped(uses), "a (call 1): dynamodb:PutItem on <Table.Arn> C# is not allowed",
+		"a (call 2): dynamodb:UpdateItem on <Table.Arn> is not allowed", "a (call 3): dynamodb:Query on <Table.Arn>/index/list is not allowed")
+	found(t, idle(role, uses), "ARole Keep: dynamodb:PutItem <Table.Arn> B#*", "ARole Keep: dynamodb:UpdateItem <Table.Arn> E#*", "ARole Keep: dynamodb:UpdateItem <Table.Arn> B#*")
+	if call := missed(rights.Role{}, "a", uses); call != "call 0" {
+		t.Errorf("refused is %q", call)
 	}
-	byName := map[string]use{
-		"put body":    {action: "s3:PutObject", resource: "<Bodies.Arn>/raw/x"},
-		"read body":   {action: "s3:GetObject", resource: "<Bodies.Arn>/raw/x"},
-		"list bodies": {action: "s3:ListBucket", resource: "<Bodies.Arn>"}, "erase body": {action: "s3:DeleteObject", resource: "<Bodies.Arn>/raw/x"},
-		"send event":   {action: "sqs:SendMessage", resource: "<WorkQueue.Arn>"},
-		"send notice":  {action: "sqs:SendMessage", resource: "<WorkDeadLetterQueue.Arn>"},
-		"read backlog": {action: "sqs:GetQueueAttributes", resource: "<WorkQueue.Arn>"}, "change visibility": {action: "sqs:ChangeMessageVisibility", resource: "<WorkQueue.Arn>"},
-		"receive letters": {action: "sqs:ReceiveMessage", resource: "<WorkDeadLetterQueue.Arn>"}, "return letters": {action: "sqs:ChangeMessageVisibility", resource: "<WorkDeadLetterQueue.Arn>"},
-		"delete letters": {action: "sqs:DeleteMessage", resource: "<WorkDeadLetterQueue.Arn>"},
-		"read secrets":   {action: "ssm:GetParameters"},
+	if call := missed(role, "a", uses); call != "" {
+		t.Errorf("refused is %q", call)
 	}
-	for _, c := range w.others {
-		u, ok := byName[c.Name]
-		if !ok {
-			t.Errorf("%s calls %q of %s, which this test does not know", c.Function, c.Name, c.Service)
-			continue
-		}
-		u.function = c.Function
-		all = append(all, u)
-	}
-	return all
-}
-
-// request is the part of a DynamoDB request that says what it is about.
-type request struct {
-	IndexName                 string
-	Key, Item                 map[string]map[string]any
-	ExpressionAttributeValues map[string]map[string]any
-	TransactItems             []map[string]request
-}
-
-func tableUses(t *testing.T, function string, r seen) []use {
-	t.Helper()
-	var in request
-	if err := json.Unmarshal(r.body, &in); err != nil {
-		t.Fatalf("request %s is no JSON: %v", r.operation, err)
-	}
-	if len(in.TransactItems) == 0 {
-		return []use{in.use(function, strings.TrimPrefix(r.operation, "."))}
-	}
-	var all []use
-	for _, part := range in.TransactItems { // a transaction is authorised as its single actions
-		for kind, one := range part {
-			if kind != "ConditionCheck" {
-				kind = strings.TrimSuffix(kind, "Item")
-			}
-			all = append(all, one.use(function, kind+"Item"))
-		}
-	}
-	return all
-}
-
-func (in request) use(function, operation string) use {
-	u := use{function: function, action: "dynamodb:" + operation, resource: "<Table.Arn>"}
-	if in.IndexName != "" {
-		u.resource += "/index/" + in.IndexName
-	}
-	for _, item := range []map[string]map[string]any{in.Key, in.Item} {
-		if pk, ok := item["pk"]["S"].(string); ok {
-			u.key = pk
-		}
-	}
-	if hash, ok := in.ExpressionAttributeValues[":hash"]["S"].(string); ok && operation == "Query" && in.IndexName == "" { // the key condition of a collection
-		u.key = hash
-	}
-	return u
 }

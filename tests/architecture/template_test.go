@@ -21,15 +21,6 @@ const (
 	roleType     = "AWS::IAM::Role"
 )
 
-// symbols stands for what a deploy creates: !Ref Table is "<Table>", !GetAtt Table.Arn "<Table.Arn>".
-type symbols struct{}
-
-// Ref names a resource or a pseudo parameter.
-func (symbols) Ref(id string) (string, error) { return "<" + id + ">", nil }
-
-// Attribute names an attribute.
-func (symbols) Attribute(id, name string) (string, error) { return "<" + id + "." + name + ">", nil }
-
 func repositoryTemplate(t *testing.T) *cloudformation.Template {
 	t.Helper()
 	tpl, err := cloudformation.Read(filepath.Join(root, "template.yaml"))
@@ -50,7 +41,7 @@ func parse(t *testing.T, text string) *cloudformation.Template {
 
 func text(t *testing.T, tpl *cloudformation.Template, id string, path ...string) string {
 	t.Helper()
-	s, err := tpl.Text(symbols{}, id, path...)
+	s, err := tpl.Text(cloudformation.Symbols{}, id, path...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +52,7 @@ func text(t *testing.T, tpl *cloudformation.Template, id string, path ...string)
 type reader struct{ tpl *cloudformation.Template }
 
 func (r reader) any(id string, path ...string) any {
-	v, err := r.tpl.Property(symbols{}, id, path...)
+	v, err := r.tpl.Property(cloudformation.Symbols{}, id, path...)
 	if err != nil && !errors.Is(err, cloudformation.ErrMissing) {
 		return err
 	}

@@ -17,7 +17,8 @@ func TestABuiltFunctionSaysAllFaultsOfItsSettingsAndEnds(t *testing.T) {
 		env      []string
 		faults   []string
 	}{
-		{"receiver", nil, []string{"TABLE_NAME is not set", "WORK_QUEUE_URL is not set", "BODIES_BUCKET is not set", "SECRET_PATH is not set"}},
+		{"receiver", nil, []string{"TABLE_NAME is not set", "WORK_QUEUE_URL is not set", "BODIES_BUCKET is not set", "SECRET_PATH is not set",
+			"AWS_REGION is not set", "AWS_ACCESS_KEY_ID is not set", "AWS_SECRET_ACCESS_KEY is not set"}},
 		{"receiver", []string{"TABLE_NAME=t", "BODIES_BUCKET=b", "SECRET_PATH=", "WORK_QUEUE_URL=work", "MAX_BODY_BYTES=4194305", "OPEN_AGE_SECONDS=soon", "LOG_LEVEL=LOUD"},
 			[]string{"SECRET_PATH is not set", "WORK_QUEUE_URL is not an http or https address", "MAX_BODY_BYTES is not a whole number", "OPEN_AGE_SECONDS is not a whole number", "LOG_LEVEL is not a log level"}},
 		{"enrichment", []string{"LEASE_SECONDS=80", "ATTEMPT_LIMIT=0"}, []string{"TABLE_NAME is not set", "WORK_QUEUE_URL is not set", "WORK_DEAD_LETTER_QUEUE_URL is not set",
@@ -31,7 +32,12 @@ func TestABuiltFunctionSaysAllFaultsOfItsSettingsAndEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := bootstrap.Program{Name: c.function, Path: path, Env: func(string) []string { return append([]string{"AWS_REGION=eu-north-1"}, c.env...) }}
+			p := bootstrap.Program{Name: c.function, Path: path, Env: func(string) []string {
+				if c.env == nil {
+					return nil
+				}
+				return append([]string{"AWS_REGION=eu-north-1", "AWS_ACCESS_KEY_ID=ASIAEXAMPLE", "AWS_SECRET_ACCESS_KEY=secret"}, c.env...)
+			}}
 			e, err := p.Start(t.Context())
 			fault, ok := errors.AsType[*bootstrap.StartError](err)
 			if !ok || !errors.Is(err, bootstrap.ErrEnded) || e.Alive() {

@@ -60,11 +60,16 @@ var letterOrders = []order{
 }
 
 var dismissOrders = []order{
-	{"control.act.dismissOperation: the operation before its event", []string{
-		`		if err := a.dismissParked(ctx, o.Event); err != nil {`,
-		`		if $on {
-			defer a.dismissParked(ctx, o.Event)
-		} else if err := a.dismissParked(ctx, o.Event); err != nil {`}},
+	{"control.act.failure: what stands beside it is read before its event", []string{
+		`	before, _, err := a.operation(ctx)`,
+		`	before, early, err := a.operation(ctx)`,
+		`	o, all, err := a.operation(ctx)
+`,
+		`	o, all, err := a.operation(ctx)
+	if $on {
+		all = early
+	}
+`}},
 }
 
 var cancelOrders = []order{

@@ -112,16 +112,16 @@ var jobOrders = []order{
 
 var finishOrders = []order{
 	{"enrich.job.finish: every repeat has a write id of its own", []string{
-		`	err := persist(ctx, func() error { return do(ctx, f) })`,
-		`	err := persist(ctx, func() error {
+		`	err := j.persist(ctx, func() error { return do(ctx, f) })`,
+		`	err := j.persist(ctx, func() error {
 		if $on {
 			f.WriteID = j.NewID()
 		}
 		return do(ctx, f)
 	})`}},
 	{"enrich.job.finish: a losing attempt is not recorded (W15)", []string{
-		`			if err := persist(ctx, func() error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {`,
-		`			if err := persist(ctx, func() error {
+		`			if err := j.persist(ctx, func() error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {`,
+		`			if err := j.persist(ctx, func() error {
 				if $on {
 					return nil
 				}
@@ -177,23 +177,26 @@ var finishOrders = []order{
 
 var endOrders = []order{
 	{"enrich.job.broken: no W10", []string{
-		`	return e, j.raise(ctx, operation.Failed)`,
+		`	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})`,
 		`	if $on {
 		return e, nil
 	}
-	return e, j.raise(ctx, operation.Failed)`}},
-	{"enrich.job.failedBefore: no W10", []string{
-		`		return j.ended(inbox.Cancelled), j.raise(ctx, operation.Failed)`,
-		`		if $on {
-			return j.ended(inbox.Cancelled), nil
-		}
-		return j.ended(inbox.Cancelled), j.raise(ctx, operation.Failed)`}},
+	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})`}},
+	{"enrich.job.broken: W10 is not told what a person decided", []string{
+		`	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})`,
+		`	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: !$on})`}},
+	{"enrich.job.decidedBefore: no W10", []string{
+		`	_, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})`,
+		`	if $on {
+		return j.ended(inbox.Cancelled), nil
+	}
+	_, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})`}},
 	{"enrich.job.waiting: no W10", []string{
-		`	return j.ended(how), j.raise(ctx, seen)`,
+		`	_, err := j.raise(ctx, operation.Raise{Seen: seen})`,
 		`	if $on {
 		return j.ended(how), nil
 	}
-	return j.ended(how), j.raise(ctx, seen)`}},
+	_, err := j.raise(ctx, operation.Raise{Seen: seen})`}},
 	{"enrich.Worker.end: no notice", []string{
 		`		if err := w.notify(ctx, ev, one); err != nil {`,
 		`		if $on {

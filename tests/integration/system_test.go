@@ -105,6 +105,9 @@ func start(t testing.TB, o local.Options) *system {
 	if o.Log == nil {
 		o.Log = t.Output()
 	}
+	if o.OnUse == nil {
+		o.OnUse = refusals{t}.told
+	}
 	s, err := local.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -192,8 +192,8 @@ func (d deciding) on(s state) (state, reason) {
 	switch d.how.Name {
 	case operation.SetAside.Name:
 		i.Claims = 0
-	case operation.Cancel.Name:
-		i.Owner, i.Until = "", 0
+	case operation.Cancel.Name: // it takes a token of its own
+		i.Owner, i.Until, i.Token = "", 0, i.Token+1
 	}
 	s.Item = i
 	return s, granted

@@ -13,7 +13,7 @@
 //	GET  /api/review        ?kind owner older after limit: what waits for a person, the longest first
 //	POST /api/review/approve {"id","digest","reason","although_newer"}: makes a draft the result
 //	POST /api/review/reject  {"id","digest","reason"}: refuses a draft
-//	POST /api/review/dismiss {"id","reason"}: takes what failed, is parked or in conflict off the list
+//	POST /api/review/dismiss {"id","reason","seen"}: takes what failed, is parked or in conflict off the list; with seen, as the list shows it, only that failure
 //	POST /api/plan          {"set","allow_model_change"}: what applying would change
 //	PUT  /api/config        {"set","allow_model_change","revision"}: applies over that revision, and is recorded
 //	POST /api/redrive       {"id","listed","reason"}: has work done again that was set aside, and is recorded

@@ -12,6 +12,7 @@ import (
 	"engang/shared/control"
 	"engang/shared/dynamo"
 	"engang/shared/queue"
+	"engang/shared/recipe/compiled"
 	"engang/shared/settings"
 )
 
@@ -46,7 +47,7 @@ func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table, kept := dynamo.Open(cfg, s.Table), bucket{bodies.Open(cfg, s.Bodies)}
 	return Over(control.New(control.Deps{
 		Store:     store{table},
-		Endpoints: endpoints{config.NewCache(table, 0, time.Now)}, // who has just applied looks at once
+		Endpoints: endpoints{config.NewRecipes(config.NewCache(table, 0, time.Now), compiled.New)}, // who has just applied looks at once
 		Configs:   configs{table},
 		Bodies:    kept,
 		Eraser:    eraser{table},

@@ -17,7 +17,7 @@ import (
 	"engang/shared/operation"
 	"engang/shared/pause"
 	"engang/shared/problem"
-	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 // answers are what something outside says where it was reached and did not do what it was asked for.
@@ -69,7 +69,9 @@ func (s store) Scopes(ctx context.Context) ([]object.Scope, error) {
 func (s store) Audit(ctx context.Context, e audit.Entry) error { return reached(s.table.Audit(ctx, e)) }
 
 // endpoints is the applied configuration as the use case sees it.
-type endpoints struct{ cache *config.Cache }
+type endpoints struct {
+	cache config.Recipes[*compiled.Recipe]
+}
 
 // Endpoint reads what is configured for an address.
 func (e endpoints) Endpoint(ctx context.Context, name string) (config.Endpoint, config.Pointer, error) {
@@ -84,9 +86,9 @@ func (e endpoints) Common(ctx context.Context, scope object.Scope) (config.Commo
 }
 
 // Recipe reads one version of a recipe.
-func (e endpoints) Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*recipe.Compiled, error) {
-	compiled, err := e.cache.Recipe(ctx, scope, ref)
-	return compiled, reached(err)
+func (e endpoints) Recipe(ctx context.Context, scope object.Scope, ref inbox.RecipeRef) (*compiled.Recipe, error) {
+	r, err := e.cache.Recipe(ctx, scope, ref)
+	return r, reached(err)
 }
 
 // configs is where configuration is kept, as the use case sees it.

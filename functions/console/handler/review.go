@@ -40,6 +40,9 @@ func (h *Handler) review(ctx context.Context, c call) (any, error) {
 
 func (h *Handler) approve(ctx context.Context, c call) (any, error) {
 	scope, asked, err := h.asked(ctx, c)
+	if err == nil {
+		err = ofDraft(asked)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +51,9 @@ func (h *Handler) approve(ctx context.Context, c call) (any, error) {
 
 func (h *Handler) reject(ctx context.Context, c call) (any, error) {
 	scope, asked, err := h.asked(ctx, c)
+	if err == nil {
+		err = ofDraft(asked)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +71,20 @@ func (h *Handler) dismiss(ctx context.Context, c call) (any, error) {
 	return h.desk.Dismiss(ctx, scope, asked)
 }
 
+// ofDraft refuses what only a dismissal takes.
+func ofDraft(d control.Deciding) error {
+	if d.Seen != "" {
+		return &problem.QueryError{Parameter: "seen", Want: "none: the digest says which draft was looked at"}
+	}
+	return nil
+}
+
 // asked reads what decision is asked for, to the last key.
 func (h *Handler) asked(ctx context.Context, c call) (object.Scope, control.Deciding, error) {
 	var in struct {
 		ID            string `json:"id"`
 		Digest        string `json:"digest"`
+		Seen          string `json:"seen"`
 		Reason        string `json:"reason"`
 		AlthoughNewer bool   `json:"although_newer"`
 	}
@@ -78,7 +93,7 @@ func (h *Handler) asked(ctx context.Context, c call) (object.Scope, control.Deci
 	}
 	event, _, _ := strings.Cut(in.ID, "/") // of a conflict
 	scope, err := h.scopeOf(ctx, c, event)
-	return scope, control.Deciding{ID: in.ID, Digest: in.Digest, AlthoughNewer: in.AlthoughNewer, By: c.caller, Reason: in.Reason}, err
+	return scope, control.Deciding{ID: in.ID, Digest: in.Digest, Seen: in.Seen, AlthoughNewer: in.AlthoughNewer, By: c.caller, Reason: in.Reason}, err
 }
 
 // Approve makes a draft the result.

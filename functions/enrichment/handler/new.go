@@ -23,6 +23,7 @@ import (
 	"engang/shared/parameters"
 	"engang/shared/queue"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 	"engang/shared/secrets"
 	"engang/shared/settings"
 )
@@ -95,7 +96,7 @@ func (s Settings) Validate() error {
 func New(s Settings, cfg aws.Config, log *slog.Logger) *Handler {
 	table := dynamo.Open(cfg, s.Table)
 	keys := secrets.NewCache(parameters.Open(cfg, s.SecretPath), s.SecretTTL, time.Now).Log(log)
-	applied := config.NewCache(table, s.ConfigTTL, time.Now)
+	applied := config.NewRecipes(config.NewCache(table, s.ConfigTTL, time.Now), compiled.New)
 	kept := bodies.Open(cfg, s.Bodies)
 	work := queue.Open(cfg, s.WorkQueue)
 	newID := func() string { return strings.ToLower(rand.Text()) }

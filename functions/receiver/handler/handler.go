@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"engang/shared/intake"
 	"engang/shared/problem"
+	"engang/shared/recipe"
 	"engang/shared/telemetry"
 	"engang/shared/webhook"
 )
@@ -80,11 +80,9 @@ func (h *Handler) tell(ctx context.Context, status int, err error, attrs ...slog
 	h.log.LogAttrs(ctx, level, "delivery", attrs...)
 }
 
-// nameShape is what an endpoint can be called. Any other text is not looked up, and not logged.
-var nameShape = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
+// endpoint is its name. A text that none can have is not looked up, and not logged.
 func endpoint(e events.APIGatewayV2HTTPRequest) string {
-	if name := e.PathParameters["endpoint"]; nameShape.MatchString(name) {
+	if name := e.PathParameters["endpoint"]; recipe.IsName(name) {
 		return name
 	}
 	return ""

@@ -21,6 +21,7 @@ import (
 	"engang/functions/receiver/handler"
 	"engang/shared/bodies"
 	"engang/shared/config"
+	"engang/shared/config/apply"
 	"engang/shared/document"
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
@@ -75,7 +76,7 @@ func newRig(t *testing.T, transport http.RoundTripper) *rig {
 	keys := parameters.Open(r.cfg, path)
 	must(keys.Put(t.Context(), "hooks/woo-shop/1", secrets.NewValue(capturedSecret)))
 	must(keys.Put(t.Context(), "hooks/crm/1", secrets.NewValue(contactSecret)))
-	_, err = config.Publish(t.Context(), db.Open(nil), applied(t), rand.Text)
+	_, err = apply.Publish(t.Context(), db.Open(nil), applied(t), rand.Text)
 	must(err)
 
 	log := telemetry.NewLogger(&r.log, telemetry.Process{Function: "receiver"})

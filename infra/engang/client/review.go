@@ -13,6 +13,7 @@ const NewerDraft = "urn:engang:problem:newer-draft"
 type Decision struct {
 	ID            string `json:"id"`
 	Digest        string `json:"digest,omitempty"` // of the draft that was looked at
+	Seen          string `json:"seen,omitempty"`   // which failure was looked at
 	Reason        string `json:"reason"`
 	AlthoughNewer bool   `json:"although_newer,omitempty"`
 }

@@ -16,6 +16,7 @@ import (
 	"engang/infra/engang/references"
 	"engang/infra/engang/text"
 	"engang/shared/config"
+	"engang/shared/config/apply"
 	"engang/shared/control"
 	"engang/shared/secrets"
 )
@@ -152,7 +153,7 @@ func (d *draft) plan(ctx context.Context) (control.Application, configfile.Fault
 		return plan, nil, err
 	}
 	found = found.And(references.Samples(d.file.Set))
-	warnings := append(found.Warnings, config.Warnings(d.file.Set, d.p.Now())...)
+	warnings := append(found.Warnings, apply.Warnings(d.file.Set, d.p.Now())...)
 	if faults = append(faults, found.Faults...); len(faults) > 0 {
 		return plan, nil, d.placed(faults)
 	}

@@ -1,15 +1,18 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"engang/infra/engang/client"
 	"engang/infra/engang/text"
 	"engang/shared/control"
+	"engang/shared/inbox"
 )
 
 // A verdict is one of the two decisions on a draft.
@@ -138,32 +141,61 @@ func (p *program) tellDecided(done control.Decided) error {
 }
 
 func (p *program) dismissCommand() *cobra.Command {
-	var reason string
+	var d client.Decision
 	cmd := &cobra.Command{
 		Use: "dismiss ID", Short: "Take what failed, is parked or in conflict off the review list", Args: oneID,
 		Long: "ID is a failed operation (a unique beginning), a parked event (evt_…), or a conflict (evt_…/digest, as the list shows it). Nothing is done about it; it can still be redriven by name as long as the event that waits for it is there (event_days).\n" +
+			"Where the program asks first, it shows an operation before, and dismisses the failure that was shown; --seen says the same in scripts: what failed anew, or what a newer event waits for, is refused then (exit 4), and so is what is still in work.\n" +
 			"A draft is approved or rejected.",
-		Example: "  engang review dismiss product:794/product-card@3/9f2c --reason \"the product is gone\"\n  engang dismiss evt_3k9a5xq7mz2bcd4f --reason \"a test of the sender\"",
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.dismiss(cmd.Context(), args[0], reason) },
+		Example: "  engang review dismiss product:794/product-card@3/9f2c --reason \"the product is gone\"\n  engang dismiss evt_3k9a5xq7mz2bcd4f --reason \"a test of the sender\"\n" +
+			"  engang dismiss product:794/product-card@3/9f2c --seen 2/evt_3k9a5xq7mz2bcd4f --reason \"the product is gone\"",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d.ID = args[0]
+			return p.dismiss(cmd.Context(), d)
+		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; it is kept in the audit log")
+	cmd.Flags().StringVar(&d.Reason, "reason", "", "why; it is kept in the audit log")
+	cmd.Flags().StringVar(&d.Seen, "seen", "", "which failure was looked at, as \"seen\" of `review --json` says it")
 	return cmd
 }
 
-func (p *program) dismiss(ctx context.Context, id, reason string) error {
-	if err := reasoned(reason); err != nil {
+func (p *program) dismiss(ctx context.Context, d client.Decision) error {
+	if err := reasoned(d.Reason); err != nil {
 		return err
 	}
 	c, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
-	if err := p.announce(); err != nil {
+	p.sayWhere()
+	if p.deployed != nil && p.Confirm != nil && !p.yes && !p.json {
+		if err := p.lookAtFailure(ctx, c, &d); err != nil {
+			return err
+		}
+	}
+	if err := p.agree(); err != nil {
 		return err
 	}
-	done, err := c.Dismiss(ctx, client.Decision{ID: id, Reason: reason})
+	done, err := c.Dismiss(ctx, d)
 	if err != nil {
 		return p.explain(err)
 	}
 	return p.tellDecided(done)
+}
+
+// lookAtFailure shows what failed before it is asked whether to go on: that failure is dismissed, and no later one.
+func (p *program) lookAtFailure(ctx context.Context, c *client.Client, d *client.Decision) error {
+	if inbox.IsEventID(strings.Split(d.ID, "/")[0]) {
+		return nil
+	}
+	doc, err := c.Show(ctx, client.Filter{"id": d.ID})
+	if err != nil {
+		return p.explain(err)
+	}
+	if doc.Operation == nil || doc.Operation.Review == nil { // the answer says how it stands
+		return nil
+	}
+	o := *doc.Operation
+	d.ID, d.Seen = o.ID, cmp.Or(d.Seen, o.Review.Seen)
+	return p.clock().Failure(p.Stdout, o)
 }

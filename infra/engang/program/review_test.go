@@ -74,6 +74,7 @@ func TestWhatIsDecidedIsWhatIsAsked(t *testing.T) {
 		{[]string{"approve", "o", "--digest", "sha256:ee", "--reason", "why", "--although-newer"}, `{"id":"o","digest":"sha256:ee","reason":"why","although_newer":true}`},
 		{[]string{"reject", "o", "--digest", "sha256:ee", "--reason", "why"}, `{"id":"o","digest":"sha256:ee","reason":"why"}`},
 		{[]string{"dismiss", "o", "--reason", "why"}, `{"id":"o","reason":"why"}`},
+		{[]string{"dismiss", "o", "--seen", "2/evt_1", "--reason", "why"}, `{"id":"o","seen":"2/evt_1","reason":"why"}`},
 	} {
 		api := serveCanned(t)
 		for _, path := range []string{"approve", "reject", "dismiss"} {
@@ -251,6 +252,39 @@ func TestADecisionOnAStackIsAnnounced(t *testing.T) {
 		})
 		if code != c.code || n != c.asked || !strings.HasPrefix(stderr, first) {
 			t.Errorf("%s: exit %d, asked %d times, %s", c.name, code, n, stderr)
+		}
+	}
+}
+
+// A person sees what failed before the question, and dismisses that failure; what cannot be looked at so is asked for
+// as it was given.
+func TestAPersonIsShownWhatIsDismissed(t *testing.T) {
+	failed := inReview()
+	failed.State, failed.Review.Seen, failed.Review.Reasons = "failed", "2/evt_1", []string{"refusal"}
+	gone := completed()
+	for _, c := range []struct {
+		name, id string
+		shown    any
+		args     []string
+		yes      bool // what the person says
+		code     int
+		asked    string
+		says     string
+	}{
+		{"yes", failed.ID[:20], failed, nil, true, 0, `{"id":"` + failed.ID + `","seen":"2/evt_1","reason":"why"}`, "refusal"},
+		{"no", failed.ID[:20], failed, nil, false, 2, "", "refusal"},
+		{"another failure than was meant", failed.ID, failed, []string{"--seen", "1/evt_1"}, true, 0, `{"id":"` + failed.ID + `","seen":"1/evt_1","reason":"why"}`, "refusal"},
+		{"what does not wait", gone.ID, gone, nil, true, 0, `{"id":"` + gone.ID + `","reason":"why"}`, ""},
+		{"an event", "evt_aaaaaaaaaaaaaaaa", nil, nil, true, 0, `{"id":"evt_aaaaaaaaaaaaaaaa","reason":"why"}`, ""},
+		{"what is not there", "o", refusal{http.StatusNotFound, `{"type":"urn:engang:problem:not-found","title":"Not found","status":404,"detail":"No such thing."}`}, nil, true, 3, "", "No such thing"},
+	} {
+		api, _ := deployed(t)
+		api.answer["/api/show"], api.answer["/api/review/dismiss"] = c.shown, decided("dismissed", false)
+		code, stdout, stderr := runIn(t.Context(), func(e *program.Env) {
+			e.Args, e.Confirm = append([]string{"dismiss", c.id, "--reason", "why", "--target", "my-stack"}, c.args...), func(string) bool { return c.yes }
+		})
+		if code != c.code || strings.Join(api.bodies, "") != c.asked || !strings.Contains(stdout+stderr, c.says) {
+			t.Errorf("%s: exit %d, asked %q: %s%s", c.name, code, api.bodies, stdout, stderr)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"engang/infra/engang/delivery"
 	"engang/shared/config"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 	"engang/shared/webhook"
 )
 
@@ -89,8 +90,8 @@ func (s sampled) refused(r recipe.Recipe) {
 	}
 	lenient := r
 	lenient.Input.RefuseIf = nil
-	own, err := recipe.Compile(r)
-	without, err2 := recipe.Compile(lenient)
+	own, err := compiled.New(r)
+	without, err2 := compiled.New(lenient)
 	if err != nil || err2 != nil { // told elsewhere
 		return
 	}

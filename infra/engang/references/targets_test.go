@@ -7,6 +7,7 @@ import (
 	"engang/infra/engang/references"
 	"engang/shared/config"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 )
 
 func TestKeysOfTargetsAreWhatTheyHaveToBe(t *testing.T) {
@@ -61,7 +62,7 @@ func TestWhatIsRefusedIsHeldAgainstWhatIsSent(t *testing.T) {
 			Model:  recipe.Model{Provider: "openai", Name: "gpt-5.4-mini-2026-03-17", Mode: "direct", Options: recipe.Options{MaxOutputTokens: 100}},
 			Output: recipe.Output{Name: "card", Schema: []byte(`{"type":"object","additionalProperties":false,"required":["a"],"properties":{"a":{"type":"string"}}}`)},
 		}}
-		if _, err := recipe.Compile(all.Recipes[0]); err != nil {
+		if _, err := compiled.New(all.Recipes[0]); err != nil {
 			t.Fatal(err)
 		}
 		found := references.Samples(all)

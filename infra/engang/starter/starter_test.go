@@ -11,6 +11,7 @@ import (
 	"engang/infra/engang/starter"
 	"engang/shared/config"
 	"engang/shared/recipe"
+	"engang/shared/recipe/compiled"
 	"engang/shared/webhook"
 )
 
@@ -47,12 +48,12 @@ func TestEveryProviderHasAFileThatFitsItsSample(t *testing.T) {
 			if !ok {
 				t.Fatalf("no sample %s", s.Case)
 			}
-			compiled, err := recipe.Compile(set.Recipes[0])
+			own, err := compiled.New(set.Recipes[0])
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, part := range parts(t, scheme, webhook.Request{Method: sample.Method, Header: sample.Header, Body: sample.Body, URL: e.PublicURL}) {
-				takes(t, taking{scheme, e, compiled, provider != "hubspot" && provider != "standard-webhooks"}, part)
+				takes(t, taking{scheme, e, own, provider != "hubspot" && provider != "standard-webhooks"}, part)
 			}
 		})
 	}
@@ -73,7 +74,7 @@ func parts(t *testing.T, scheme webhook.Scheme, req webhook.Request) []webhook.R
 type taking struct {
 	scheme   webhook.Scheme
 	endpoint config.Endpoint
-	recipe   *recipe.Compiled
+	recipe   *compiled.Recipe
 	whole    bool // the sample has every field
 }
 

@@ -49,6 +49,19 @@ func (c Clock) Draft(w io.Writer, o control.Operation) error {
 	return Columns(w, "", rows)
 }
 
+// Failure writes what a dismissal is about.
+func (c Clock) Failure(w io.Writer, o control.Operation) error {
+	rows := [][]string{
+		{"failed", o.ID},
+		{"of", place(o.Tenant, o.Environment)},
+		{"version", o.ObjectVersion},
+		{"waits", "since " + c.Second(o.Review.OpenedAt) + owned(o.Review.Owner)},
+		{"why", strings.Join(o.Review.Reasons, "; ")},
+		{"attempts", strconv.Itoa(len(o.Attempts))},
+	}
+	return Columns(w, "", rows)
+}
+
 func owned(owner string) string {
 	if owner == "" {
 		return ""

@@ -228,3 +228,18 @@ func text(v any) (string, error) {
 	}
 	return "", fmt.Errorf("expected text, found %T", v)
 }
+
+// Texts is a value that may be single or a list, as a list of texts. Of no value there is none.
+func Texts(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		var list []string
+		for _, x := range v {
+			list = append(list, fmt.Sprint(x))
+		}
+		return list
+	}
+	return []string{fmt.Sprint(v)}
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ var Checks = []Check{
 	{"no-dead-ends: nothing is open at rest", true, nothingOpen},
 	{"durable-ack: an open event stands in the open index, any other does not", false, openIndex},
 	{"no-dead-ends: what waits for a person stands in the review list, and nothing else does", false, reviewList},
+	{"no-dead-ends: a parked event stands in the review list with its operation, or was dismissed with it", true, parkedIsListed},
 	{"newest-wins: a completed event has a result of its rank or a newer one", false, settledHasResult},
 	{"newest-wins: a result has the highest rank of the completed events of its object and recipe", true, resultIsNewest},
 	{"fenced: a result is a copy of a committed output", false, resultIsCommitted},
@@ -113,15 +115,15 @@ func settledHasResult(all Items) (bad []string) {
 	for _, r := range all.Results() {
 		results[r.id()] = r
 	}
+	took := accepted(all)
 	for _, e := range all.Events() {
 		if e["st"] != "settled" || e["how"] != "completed" || e["era"] != "" { // of an erased one nothing is left
 			continue
 		}
-		keys := recipesOf(e)
-		if len(keys) == 0 {
+		if len(recipesOf(e)) == 0 {
 			bad = append(bad, e.id()+" is completed and names no operation")
 		}
-		for _, k := range keys {
+		for _, k := range recipesOf(took(e)) {
 			r, found := results[partition(e, k[0])+" / "+k[1]]
 			if !found || r["rank"] < e["rank"] {
 				bad = append(bad, fmt.Sprintf("%s (rank %s) is completed, its result %s has rank %q", e.id(), e["rank"], k[1], r["rank"]))
@@ -138,12 +140,17 @@ func partition(e Item, object string) string {
 
 func resultIsNewest(all Items) (bad []string) {
 	newest, others := map[string]string{}, map[string]bool{}
+	took := accepted(all)
 	for _, e := range all.Events() {
 		switch {
 		case e["st"] == "settled" && e["how"] == "completed":
-			for _, k := range recipesOf(e) {
+			for _, k := range recipesOf(took(e)) {
 				id := partition(e, k[0]) + " / " + k[1]
 				newest[id] = max(newest[id], e["rank"])
+			}
+		case e["st"] == "settled" && e["how"] == "review": // another recipe of it may be done
+			for _, k := range recipesOf(took(e)) {
+				others[partition(e, k[0])+" / "+k[1]+" "+e["rank"]] = true
 			}
 		case e["st"] == "parked":
 			for _, id := range doneOf(e) {
@@ -235,7 +242,11 @@ func tokensRise(all Items) (bad []string) {
 			bad = append(bad, err.Error())
 		}
 		var last int64
+		taken := strings.Split(o["fen"], "\n")
 		for _, a := range attempts {
+			if slices.Contains(taken, strconv.FormatInt(a.FencingToken, 10)) {
+				bad = append(bad, fmt.Sprintf("%s: attempt with token %d, which a cancellation took", o.id(), a.FencingToken))
+			}
 			if a.FencingToken <= last {
 				bad = append(bad, fmt.Sprintf("%s: token %d after %d", o.id(), a.FencingToken, last))
 			}
@@ -249,6 +260,7 @@ func tokensRise(all Items) (bad []string) {
 }
 
 func oneUsable(all Items) (bad []string) {
+	again := renewed(all)
 	for _, o := range all.Operations() {
 		attempts, _ := o.Attempts() // a broken log is reported by tokensRise
 		usable := 0
@@ -258,7 +270,7 @@ func oneUsable(all Items) (bad []string) {
 			}
 			if a.Outcome == "usable" && (a.Called || usable == 0) { // one without a call took up an output that was kept
 				usable++
-				if next := i + 1; next < len(attempts) && o["by"] == "" && (attempts[next].Called || attempts[next].Outcome != "usable") {
+				if next := i + 1; next < len(attempts) && o["by"] == "" && !again[o.id()] && (attempts[next].Called || attempts[next].Outcome != "usable") {
 					bad = append(bad, fmt.Sprintf("%s: attempt %s after a usable one", o.id(), attempts[i+1].ID))
 				}
 			}

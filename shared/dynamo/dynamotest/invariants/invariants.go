@@ -18,7 +18,7 @@ import (
 
 // An Item is one stored item with its attributes as text: strings as they are, numbers as written,
 // binary as a string of its bytes,
-// lists line by line.
+// lists and sets line by line.
 type Item map[string]string
 
 // Items is a whole table.
@@ -67,6 +67,8 @@ func text(v types.AttributeValue) string {
 		return v.Value
 	case *types.AttributeValueMemberB:
 		return string(v.Value)
+	case *types.AttributeValueMemberNS:
+		return strings.Join(v.Value, "\n")
 	case *types.AttributeValueMemberL:
 		var lines []string
 		for _, one := range v.Value {

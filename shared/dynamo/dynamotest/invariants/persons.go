@@ -33,6 +33,39 @@ func reviewList(all Items) (bad []string) {
 	return bad
 }
 
+// parkedIsListed: an event that is parked and not dismissed waits for a person by itself, or by an operation that does.
+// An older event than the one that its operation knows moves with none.
+func parkedIsListed(all Items) (bad []string) {
+	ops := map[string]Item{}
+	for _, o := range all.Operations() {
+		ops[o.id()] = o
+	}
+	for _, e := range all.Events() {
+		if e["st"] != "parked" || e["oq"] == "review" || e["dec"] != "" {
+			continue
+		}
+		known, listed := e["op"] == "", false
+		for _, name := range strings.Split(e["op"], "\n") {
+			o := ops[operationID(e, name)]
+			if o["ev"] == strings.TrimPrefix(e["pk"], "E#") {
+				known, listed = true, listed || o["oq"] == "review"
+			}
+		}
+		if known && !listed {
+			bad = append(bad, fmt.Sprintf("%s is parked with %q, in no list and not dismissed", e.id(), e["op"]))
+		}
+	}
+	return bad
+}
+
+// operationID is where an operation stands that an event names.
+func operationID(e Item, name string) string {
+	rest, digest, _ := lastCut(name)
+	object, ref, _ := lastCut(rest)
+	recipe, version, _ := strings.Cut(ref, "@")
+	return fmt.Sprintf("%s / O#%s@%06s#%s", partition(e, object), recipe, version, digest)
+}
+
 // approved gives the rank of each operation that a person approved, by its result's id.
 func approved(all Items) map[string]string {
 	ranks := map[string]string{}
