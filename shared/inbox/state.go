@@ -21,7 +21,7 @@ const (
 	Superseded Outcome = "superseded" // a newer version of the object had its result already
 	InReview   Outcome = "review"     // its output is a draft that waits for a decision
 	Rejected   Outcome = "rejected"   // a person refused this output before
-	Coalesced  Outcome = "coalesced"  // a newer event inside the quiet period does its work
+	Coalesced  Outcome = "coalesced"  // a newer event does its work: one inside the quiet period, or one that waits for the same failed operation
 	Split      Outcome = "split"      // it held other events, which are all stored
 	NoRecipe   Outcome = "no recipe"  // nothing is to be done for it
 	Cancelled  Outcome = "cancelled"  // a person stopped its work

@@ -276,6 +276,9 @@ func (s *somebody) other(ctx context.Context, name string) error {
 		if r.Seen == "" {
 			return s.other(ctx, "look")
 		}
+		if r.Seen == operation.Failed {
+			r.Listed, r.Before = !s.seen.QueuedAt.IsZero(), s.seen.Event
+		}
 		_, err := s.rec.keep(ctx, s.number, raising{r}, func(ctx context.Context) (outcome, error) {
 			return s.refused(explained(s.table.Raise(ctx, r), nil))
 		})
