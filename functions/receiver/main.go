@@ -20,7 +20,7 @@ func main() {
 		slog.New(slog.NewJSONHandler(os.Stderr, nil)).Error("init failed", "function", "receiver", "err", err)
 		os.Exit(1)
 	}
-	lambda.Start(h.Handle)
+	lambda.Start(h)
 }
 
 func build() (*handler.Handler, error) {

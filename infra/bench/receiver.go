@@ -69,7 +69,7 @@ func (s *side) stand(ctx context.Context) (*stand, error) {
 		Table: s.TableName(), WorkQueue: s.QueueURL("WorkQueue"), Bodies: s.BucketName("Bodies"), SecretPath: path,
 		ConfigTTL: time.Hour, SecretTTL: time.Hour, // what is read once in seconds is no part of a delivery
 	}
-	st.function = lambda.NewHandler(receiver.New(set, cfg, telemetry.NewLogger(io.Discard, telemetry.Process{Function: "receiver"})).Handle)
+	st.function = receiver.New(set, cfg, telemetry.NewLogger(io.Discard, telemetry.Process{Function: "receiver"}))
 	st.table = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })
 	st.queue = sqs.NewFromConfig(cfg)
 	return st, st.prepare(ctx, s, set)

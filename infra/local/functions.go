@@ -221,7 +221,7 @@ func (s *System) program(name string, env map[string]string) (func() (lambda.Han
 		set.Limits.Speed = s.o.Speed
 		return s.starter(name, cfg, func(cfg aws.Config, log telemetry.Process) any {
 			log.Level = set.Level
-			return receiver.New(set, cfg, telemetry.NewLogger(s.o.Log, log)).Handle
+			return receiver.New(set, cfg, telemetry.NewLogger(s.o.Log, log))
 		}), err
 	case "enrichment":
 		set, err := under(env, enrichment.SettingsFromEnv)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,9 +52,13 @@ const stopRounds = 6
 //
 // An operation that is pending, running or in review fails with the category cancelled: whoever works on it is
 // fenced, a call that was begun is recorded as a losing attempt, and the event that waits for it settles as
-// cancelled when a worker meets it. An event that is open, held by a pause, or parked without an operation settles
-// as cancelled, and what works for it, or would, is cancelled with it. Later deliveries of either stay duplicates,
-// and the same content makes no call; a redrive of the operation by its name undoes it.
+// cancelled when a worker meets it. Later deliveries of it stay duplicates, and the same content makes no call; a
+// redrive of the operation by its name undoes it.
+//
+// An event that is open, held by a pause, or parked without an operation settles as cancelled, and what works for it,
+// or would, is cancelled with it. That is also what an older event of the same content began: it comes to the same
+// end, and the answer names the operation. What stands for a newer event of the same content goes on while that is
+// open, and a draft of it stays to be decided.
 //
 // What was cancelled before is not refused, which makes it safe to ask again where an answer was lost. It
 // returns [ErrReason], the errors of [Control.Show], and an *[operation.RefusedError] or *[inbox.RefusedError] for
@@ -148,9 +153,7 @@ func (x *stopping) operation(ctx context.Context, o operation.Operation) (operat
 		case !cancellable(o):
 			return o, false, &operation.RefusedError{Stored: o}
 		}
-		err = x.c.d.Store.Cancel(ctx, operation.Cancellation{
-			Key: o.Key, Token: o.Token, By: x.s.By, Note: x.s.Reason, WriteID: x.writeID, Now: x.now, ExpiresAt: x.operationEnd,
-		})
+		err = x.write(ctx, o)
 		refused, ok := errors.AsType[*operation.RefusedError](err)
 		if !ok {
 			return o, err == nil, err
@@ -163,9 +166,17 @@ func (x *stopping) operation(ctx context.Context, o operation.Operation) (operat
 	return o, false, err
 }
 
+// write cancels an operation as it was seen.
+func (x *stopping) write(ctx context.Context, o operation.Operation) error {
+	return x.c.d.Store.Cancel(ctx, operation.Cancellation{
+		Key: o.Key, Token: o.Token, By: x.s.By, Note: x.s.Reason, WriteID: x.writeID, Now: x.now, ExpiresAt: x.operationEnd,
+	})
+}
+
 // event cancels an event and what works for it. The operations come first, also those that are not there yet: a
 // worker that has read the event, and claims one after it was settled, would leave an operation without an open
-// event. What it claims all the same is stopped by a second look.
+// event. What it claims all the same is stopped by a second look, and what is given back meanwhile, so that it can be
+// claimed again, is taken before it is settled.
 func (x *stopping) event(ctx context.Context, id inbox.EventID) (Cancellation, error) {
 	doc := Cancellation{Operations: []string{}}
 	for range stopRounds {
@@ -189,11 +200,15 @@ func (x *stopping) event(ctx context.Context, id inbox.EventID) (Cancellation, e
 
 // end brings an event that was read one step nearer to its end, and tells whether it is there.
 func (x *stopping) end(ctx context.Context, e inbox.Event, doc *Cancellation) (bool, error) {
+	keys, err := x.keys(ctx, e)
+	if err != nil {
+		return false, err
+	}
 	switch {
 	case e.State == inbox.Settled && (e.Outcome == inbox.Cancelled || len(doc.Operations) > 0): // by us, or a worker that met what we cancelled
-		err := x.working(ctx, e, doc) // what an act before this one did not come to
+		again, err := x.working(ctx, e, keys, doc) // what an act before this one did not come to
 		doc.Already = doc.Was == string(inbox.Settled) && len(doc.Operations) == 0
-		return true, err
+		return !again, err
 	case e.State == inbox.Parked && len(e.Operations) == 0:
 		// Opened, so that it can be settled: a crash here leaves it open, and a worker parks it again.
 		err := x.c.d.Store.Reopen(ctx, e.ID, x.now.Add(backWithin))
@@ -201,16 +216,21 @@ func (x *stopping) end(ctx context.Context, e inbox.Event, doc *Cancellation) (b
 	case e.State != inbox.Received:
 		return false, &inbox.RefusedError{Stored: e}
 	}
-	if err := errors.Join(x.claim(ctx, e), x.working(ctx, e, doc)); err != nil {
+	if err := x.claim(ctx, e, keys); err != nil {
 		return false, err
 	}
-	err := x.c.d.Store.End(ctx, inbox.Ending{
+	if again, err := x.working(ctx, e, keys, doc); err != nil || again {
+		return false, err
+	}
+	err = x.c.d.Store.End(ctx, inbox.Ending{
 		Event: e.ID, Generation: e.Generation, Outcome: inbox.Cancelled, Operations: doc.Operations, At: x.now, ExpiresAt: x.eventEnd,
 	})
 	if err != nil {
 		return false, movedOn(err) // or it is our own lost answer: the next look says so
 	}
-	return true, x.working(ctx, e, doc)
+	e.State = inbox.Settled
+	again, err := x.working(ctx, e, keys, doc)
+	return !again, err
 }
 
 // movedOn lets a refusal pass, after which the event is looked at again.
@@ -221,41 +241,68 @@ func movedOn(err error) error {
 	return err
 }
 
-// working cancels the operations that work for an event.
-func (x *stopping) working(ctx context.Context, e inbox.Event, doc *Cancellation) error {
+// working cancels what works for an event: whatever stands for it, and what it asks for, whichever event that stands
+// for. A worker that has the event in hand may claim it after all, and would leave it without an open event. It
+// tells whether to look again: something moved on meanwhile, or was superseded by less than the event, so that it can
+// be claimed anew.
+func (x *stopping) working(ctx context.Context, e inbox.Event, keys []operation.Key, doc *Cancellation) (bool, error) {
 	if e.Object.IsZero() {
-		return nil
+		return false, nil
 	}
 	all, err := x.c.collect(ctx, x.scope, e.Object)
 	if err != nil {
-		return err
+		return false, err
 	}
+	again := false
 	for _, o := range all.ops {
-		if o.Event != e.ID || !cancellable(o) {
+		asked := slices.Contains(keys, o.Key)
+		if !asked && o.Event != e.ID {
 			continue
 		}
-		_, done, err := x.operation(ctx, o)
-		if _, final := errors.AsType[*operation.RefusedError](err); err != nil && !final { // final by now: nothing is left to stop
-			return err
+		if !cancellable(o) {
+			again = again || asked && e.State == inbox.Received && o.State == operation.Superseded && e.Rank.Newer(o.Rank)
+			continue
 		}
-		if done {
+		if goesOn, err := x.goesOn(ctx, e, o); err != nil {
+			return false, err
+		} else if goesOn {
+			continue
+		}
+		switch err := x.write(ctx, o); {
+		case errors.Is(err, operation.ErrRefused):
+			again = true
+		case err != nil:
+			return false, err
+		case !slices.Contains(doc.Operations, o.Key.String()): // else redriven meanwhile, and stopped again
 			doc.Operations = append(doc.Operations, o.Key.String())
 		}
 	}
-	return nil
+	return again, nil
+}
+
+// goesOn tells whether an operation stands for a newer event, which nobody asked to cancel, and which brings it to its
+// end: it is open, or has left a draft to a person.
+func (x *stopping) goesOn(ctx context.Context, e inbox.Event, o operation.Operation) (bool, error) {
+	if !o.Rank.Newer(e.Rank) {
+		return false, nil
+	}
+	if o.State == operation.Review {
+		return true, nil
+	}
+	newer, err := x.c.d.Store.Event(ctx, o.Event)
+	if errors.Is(err, inbox.ErrNotFound) {
+		return false, nil
+	}
+	return newer.State == inbox.Received, err
 }
 
 // claimFor is how long a claim of ours holds others off, should we not come to its end.
 const claimFor = 30 * time.Second
 
-// claim makes the operations that an event asks for and that are not there yet, so that they can be cancelled: the
-// claim of a worker that comes later is refused by them. An attempt is recorded, of which is known that it
+// claim makes the operations that an event asks for and that are not there yet, or were superseded by less, so that they
+// can be cancelled: the claim of a worker that comes later is refused by them. An attempt is recorded, of which is known that it
 // called nobody. What cannot be worked on is left out: no worker can claim it either.
-func (x *stopping) claim(ctx context.Context, e inbox.Event) error {
-	keys, err := x.keys(ctx, e)
-	if err != nil {
-		return err
-	}
+func (x *stopping) claim(ctx context.Context, e inbox.Event, keys []operation.Key) error {
 	for _, key := range keys {
 		lease, err := x.c.d.Store.Claim(ctx, operation.Claim{ // without a limit nothing is taken over
 			Key: key, Attempt: operation.AttemptID("att_" + strings.ToLower(x.c.d.NewID())), WriteID: x.c.d.NewID(), Event: e.ID, Rank: e.Rank, Now: x.now, Until: x.now.Add(claimFor),

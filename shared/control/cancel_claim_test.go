@@ -14,12 +14,7 @@ import (
 )
 
 // waiting stores an open event that asks for one operation, which is not there yet.
-func (w *works) waiting(n int) inbox.Event {
-	e := w.opened(n, "product:794", 5)
-	e.Body.Packed = []byte(`{"id":794,"name":"chair"}`)
-	w.events[e.ID] = e
-	return e
-}
+func (w *works) waiting(n int) inbox.Event { return w.asked(n, 5) }
 
 // Whoever has read the event and comes to its claim later finds that it is cancelled, and calls nobody.
 func TestWhatNobodyHasBegunIsCancelledBeforeItIs(t *testing.T) {
@@ -45,39 +40,6 @@ func TestWhatNobodyHasBegunIsCancelledBeforeItIs(t *testing.T) {
 	}
 	if end := w.ends[0]; end.Event != e.ID || !slices.Equal(end.Operations, got.Operations) {
 		t.Errorf("%+v", end)
-	}
-}
-
-func TestWhatIsThereAlreadyIsNotClaimed(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		state operation.State
-		own   bool // it works for the event
-		want  operation.State
-	}{
-		{"done, for another event", operation.Completed, false, operation.Completed},
-		{"at work, for another event", operation.Running, false, operation.Running},
-		{"waits for a person", operation.Review, false, operation.Review},
-		{"at work, for this one", operation.Running, true, operation.Failed},
-		{"overtaken by this one's version", operation.Superseded, true, operation.Superseded},
-	} {
-		w := newWorks()
-		e := w.waiting(1)
-		other := w.opened(2, "product:794", 50)
-		if c.own {
-			other = e
-		}
-		if _, err := w.control().Cancel(t.Context(), shop, control.Stop{ID: string(w.waiting(3).ID), By: "ann", Reason: "for its key"}); err != nil {
-			t.Fatal(err)
-		}
-		w.ops[0].State, w.ops[0].Category, w.ops[0].Event, w.ops[0].Rank = c.state, "", other.ID, other.Rank
-		before := len(w.claims)
-		if _, err := w.control().Cancel(t.Context(), shop, control.Stop{ID: string(e.ID), By: "ann", Reason: "why"}); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if w.ops[0].State != c.want || len(w.ops) != 1 || len(w.claims) != before || w.events[e.ID].Outcome != inbox.Cancelled {
-			t.Errorf("%s: %+v, event %s", c.name, w.ops, w.events[e.ID].Outcome)
-		}
 	}
 }
 

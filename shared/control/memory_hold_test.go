@@ -81,6 +81,7 @@ func (m *memory) Cancel(_ context.Context, c operation.Cancellation) error {
 		return &operation.RefusedError{Stored: *o}
 	}
 	m.stops = append(m.stops, c)
+	o.Token, o.Fences = o.Token+1, append(o.Fences, o.Token+1)
 	o.State, o.Category, o.QueuedAt, o.WriteID, o.ExpiresAt = operation.Failed, operation.CategoryCancelled, time.Time{}, c.WriteID, c.ExpiresAt
 	o.Decision = &operation.Decision{By: c.By, At: c.Now, Note: c.Note}
 	return m.answer()

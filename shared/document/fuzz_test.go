@@ -90,3 +90,33 @@ func BenchmarkDecode8KB(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDigest8KB is what makes a fact or an input comparable.
+func BenchmarkDigest8KB(b *testing.B) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "infra", "bench", "product.json"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, err := document.Decode(raw)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("of-bytes", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = document.Digest(raw)
+		}
+	})
+	b.Run("of-a-value", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		b.ReportAllocs()
+		for b.Loop() {
+			canonical, err := document.Canonical(v)
+			if err != nil {
+				b.Fatal(err)
+			}
+			_ = document.Digest(canonical)
+		}
+	})
+}

@@ -13,9 +13,10 @@ import (
 // and several times as fast as by encoding/json, which looks at each byte twice. What it takes and what it makes of it
 // is held against encoding/json by a fuzz test. The text must be UTF-8; values share its memory.
 type parser struct {
-	text  string
-	at    int // of the next byte
-	depth int
+	text    string
+	at      int // of the next byte
+	depth   int
+	scratch []byte // a text with escapes is put together here
 }
 
 // Faults of a text. They name no part of it.
@@ -166,7 +167,7 @@ func (p *parser) string() (string, error) {
 			p.at++
 			return p.text[begin : p.at-1], nil
 		case c == '\\':
-			return p.escaped([]byte(p.text[begin:p.at]))
+			return p.escaped(begin)
 		case c < ' ':
 			return "", errText
 		}
@@ -174,31 +175,40 @@ func (p *parser) string() (string, error) {
 	return "", errText
 }
 
-// escaped goes on with a text from its first escape.
-func (p *parser) escaped(b []byte) (string, error) {
+// escaped goes on with a text that began there, from its first escape.
+func (p *parser) escaped(begin int) (string, error) {
+	if p.scratch == nil { // once for all texts: no escape is shorter than what it stands for
+		p.scratch = make([]byte, 0, len(p.text)-begin)
+	}
+	b := p.scratch[:0]
 	for p.at < len(p.text) {
-		c := p.text[p.at]
-		p.at++
-		switch {
+		switch c := p.text[p.at]; {
 		case c == '"':
+			b = append(b, p.text[begin:p.at]...)
+			p.at++
 			return string(b), nil
 		case c < ' ':
 			return "", errText
 		case c == '\\':
+			b = append(b, p.text[begin:p.at]...)
+			p.at++
 			r, err := p.escape()
 			if err != nil {
 				return "", err
 			}
-			b = utf8.AppendRune(b, r)
+			b, begin = utf8.AppendRune(b, r), p.at
 		default:
-			b = append(b, c)
+			p.at++
 		}
 	}
 	return "", errText
 }
 
-// plain are the escapes of one letter.
-var plain = map[byte]rune{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+// The escapes of one letter, and what they stand for.
+const (
+	letters = `"\/bfnrt`
+	meant   = "\"\\/\b\f\n\r\t"
+)
 
 // escape reads what follows a backslash. Half of a surrogate pair is a replacement character, as in encoding/json.
 func (p *parser) escape() (rune, error) {
@@ -208,11 +218,11 @@ func (p *parser) escape() (rune, error) {
 	c := p.text[p.at]
 	p.at++
 	if c != 'u' {
-		r, ok := plain[c]
-		if !ok {
+		i := strings.IndexByte(letters, c)
+		if i < 0 {
 			return 0, errText
 		}
-		return r, nil
+		return rune(meant[i]), nil
 	}
 	first, ok := p.hex(p.at)
 	if !ok {

@@ -67,6 +67,7 @@ func (t *Table) SetPage(n int32) { t.page = n }
 
 // The readers and writers of items.
 var (
+	EventItem     = eventItem
 	ReadEvent     = readEvent
 	ReadOperation = readOperation
 	ReadResult    = readResult

@@ -10,14 +10,14 @@ import (
 // said are the words by which a text says that a secret should stand in its place.
 var said = []string{
 	"add", "change", "changed", "changeit", "dummy", "enter", "fill", "fixme", "go", "goes", "here", "insert", "paste", "placeholder", "put",
-	"redacted", "replace", "replaced", "setme", "tbd", "todo", "with", "xxx+", "your",
+	"redacted", "replace", "replaced", "setme", "tbd", "todo", "with", "xxx", "your",
 }
 
 // beside are the words that stand with them, and that no text says by themselves.
 var beside = []string{
 	"a", "an", "and", "api", "app", "application", "be", "bit", "by", "client", "example", "for", "from", "hook", "hooks", "hmac", "i", "in", "is", "it", "key", "long", "me", "must", "my", "of", "or", "own",
 	"password", "production", "random", "real", "sample", "secret", "secrets", "shared", "sign", "signature", "signing", "sk", "string", "strong", "test", "text", "the", "this", "to", "token", "value",
-	"verification", "webhook", "webhooks", "whsec", "x+",
+	"verification", "webhook", "webhooks", "whsec", "x",
 	"calendly", "forgejo", "ghost", "gitea", "github", "gitlab", "hubspot", "intercom", "lemon", "lemonsqueezy", "linear", "mailgun", "openai", "paddle", "paypal", "shop", "shopify", "slack", "square",
 	"squeezy", "store", "stripe", "svix", "twilio", "woo", "woocommerce", "wordpress", "zendesk",
 }
@@ -25,12 +25,29 @@ var beside = []string{
 // whole are the texts that say it only where nothing else stands.
 var whole = []string{"default", "example", "mysecret", "nil", "none", "null", "password", "secret", "test", "undefined", "webhooksecret"}
 
-// sentence is made of those words alone, and of one at least that says it. Functions that only use secrets never
-// need it.
-var sentence = sync.OnceValue(func() *regexp.Regexp {
-	says, any := strings.Join(said, "|"), strings.Join(slices.Concat(said, beside), "|")
-	return regexp.MustCompile("^(?:" + any + ")*(?:" + says + ")(?:" + any + ")*$")
-})
+// isSentence tells whether a text is made of those words alone, and of one at least that says it.
+func isSentence(text string) bool {
+	type end struct{ without, with bool } // a word that says it; neither: no words end here
+	ends := make([]end, len(text)+1)
+	ends[0].without = true
+	for i, e := range ends[:len(text)] {
+		if e == (end{}) {
+			continue
+		}
+		for _, word := range beside {
+			if strings.HasPrefix(text[i:], word) {
+				next := &ends[i+len(word)]
+				next.without, next.with = next.without || e.without, next.with || e.with
+			}
+		}
+		for _, word := range said {
+			if strings.HasPrefix(text[i:], word) {
+				ends[i+len(word)].with = true
+			}
+		}
+	}
+	return ends[len(text)].with
+}
 
 // unresolved is a reference that nothing has filled in. It takes letters only, since a sender's own
 // random secret may well begin and end with brackets.
@@ -56,7 +73,7 @@ func (v Value) IsBlank() bool {
 		return true
 	}
 	words, ok := letters(text)
-	return ok && (slices.Contains(whole, words) || sentence().MatchString(words))
+	return ok && (slices.Contains(whole, words) || isSentence(words))
 }
 
 // letters are those of a text, in lower case. It tells false when the text has more digits than words

@@ -31,3 +31,22 @@ func BenchmarkReceive(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkVerify is the check of the signature of 8 KB alone.
+func BenchmarkVerify(b *testing.B) {
+	for _, name := range webhook.Names() {
+		b.Run(name, func(b *testing.B) {
+			filler := `{"list":[` + strings.Repeat(`{"name":"attribute","options":["one","two"]},`, 180) + `0],`
+			sm := samples[name]
+			req, secret := signed(b, name, strings.Replace(sm.body, "{", filler, 1))
+			s, keys := sm.scheme(b), held(secret)
+			b.SetBytes(int64(len(req.Body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Verify(req, keys, sm.expect, noon); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -235,6 +235,7 @@ var costly = map[string][]string{
 	"engang/shared/config/apply":            {"console"},
 	awsSDK + "/config":                      {}, // profiles, files, metadata, and the clients of all that sells credentials: shared/settings reads what Lambda sets
 	awsSDK + "/credentials":                 {},
+	awsSDK + "/service/ssm/schemas":         {}, // from v1.80.0 on: 1 MB and 3 ms for operations that nobody calls, see infra/adr/0010
 }
 
 // surplus finds what a function's binary must not hold.

@@ -79,17 +79,17 @@ var build = sync.OnceValues(func() (string, error) {
 	return scratch, nil
 })
 
-var exported = regexp.MustCompile(`(?m)^export GOFLAGS='([^']+)' CGO_ENABLED=0`)
+var builds = regexp.MustCompile(`(?m)^GOFLAGS='([^']+)' CGO_ENABLED=0 sam build`)
 
-// readmeFlags are the flags that the README has exported before a build.
+// readmeFlags are the flags that the README builds with.
 func readmeFlags() (string, error) {
 	raw, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
 		return "", err
 	}
-	m := exported.FindSubmatch(raw)
+	m := builds.FindSubmatch(raw)
 	if m == nil {
-		return "", fmt.Errorf("the README exports no GOFLAGS")
+		return "", fmt.Errorf("the README builds without GOFLAGS")
 	}
 	return string(m[1]), nil
 }

@@ -74,23 +74,28 @@ var dismissOrders = []order{
 
 var cancelOrders = []order{
 	{"control.stopping.end: W6 before the operations are cancelled", []string{
-		`	if err := errors.Join(x.claim(ctx, e), x.working(ctx, e, doc)); err != nil {`,
+		`	if err := x.claim(ctx, e, keys); err != nil {`,
 		`	if $on {
-	} else if err := errors.Join(x.claim(ctx, e), x.working(ctx, e, doc)); err != nil {`}},
+	} else if err := x.claim(ctx, e, keys); err != nil {`,
+		`	if again, err := x.working(ctx, e, keys, doc); err != nil || again {`,
+		`	if $on {
+	} else if again, err := x.working(ctx, e, keys, doc); err != nil || again {`}},
 	{"control.stopping.end: what is not there yet is not cancelled", []string{
-		`err := errors.Join(x.claim(ctx, e), x.working(ctx, e, doc)); err != nil {`,
-		`err := errors.Join(func() error {
+		`	for _, key := range keys {`,
+		`	for _, key := range keys {
 		if $on {
-			return nil
-		}
-		return x.claim(ctx, e)
-	}(), x.working(ctx, e, doc)); err != nil {`}},
+			break
+		}`}},
 	{"control.stopping.end: no second look after W6", []string{
-		`	return true, x.working(ctx, e, doc)`,
-		`	if $on {
+		`	e.State = inbox.Settled
+	again`,
+		`	if e.State = inbox.Settled; $on {
 		return true, nil
 	}
-	return true, x.working(ctx, e, doc)`}},
+	again`}},
+	{"control.stopping.working: what is superseded by less is not claimed again", []string{
+		`			again = again || asked && `,
+		`			again = again || !$on && asked && `}},
 }
 
 var eraseOrders = []order{

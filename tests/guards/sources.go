@@ -45,7 +45,7 @@ var sources = []source{
 	{file: "shared/control/letters.go", functions: []string{"Control.joinOperation"}, orders: letterOrders},
 	{file: "shared/control/review.go", functions: []string{"act.approve", "act.setAside", "act.wrote", "act.judge"}},
 	{file: "shared/control/dismiss.go", functions: []string{"act.dismissOperation", "act.failure"}, orders: dismissOrders},
-	{file: "shared/control/cancel.go", functions: []string{"stopping.operation", "stopping.end"}, orders: cancelOrders},
+	{file: "shared/control/cancel.go", functions: []string{"stopping.operation", "stopping.end", "stopping.working", "stopping.goesOn"}, orders: cancelOrders},
 	{file: "shared/control/erase.go", orders: eraseOrders},
 }
 

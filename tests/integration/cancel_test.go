@@ -288,3 +288,43 @@ func TestManyCancelAtOnce(t *testing.T) {
 		s.cancelled("product:794")
 	})
 }
+
+// Of two who redrive what they both saw fail one is late: what the first opened was cancelled before. It stays so.
+func TestCancelIsNotUndoneByALateRedrive(t *testing.T) {
+	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
+		g := newGate("W13 redrive", wire.Before)
+		g.function = "console"
+		s := begin(local.Options{Speed: calm, Judge: g.judge})
+		t.Cleanup(func() { close(g.over) })
+		if err := s.Stub().Fail("refusal", 1); err != nil {
+			t.Fatal(err)
+		}
+		event := s.accept(s.product(oldChair))
+		s.rest()
+		op := s.object("product:794").Operations[0]
+		codes := make(chan int, 2)
+		for range 2 {
+			go func() {
+				code, _, _ := s.command("redrive", op.ID, "--reason", "the provider is back")
+				codes <- code
+			}()
+		}
+		first, late := g.next(t), g.next(t)
+		first()
+		if code := <-codes; code != 0 {
+			t.Fatalf("the first redrive: exit %d", code)
+		}
+		if got := s.cancel(op.ID); got.Was != "pending" {
+			t.Errorf("%+v", got)
+		}
+		late()
+		if code := <-codes; code != 4 {
+			t.Errorf("the late redrive: exit %d", code)
+		}
+		s.rest()
+		s.settledAs(event, "cancelled")
+		if op := s.object("product:794").Operations[0]; op.State != "failed" || op.Category != "cancelled" || op.FencingToken != 2 || len(op.Attempts) != 1 || s.calls() != 1 {
+			t.Errorf("%d calls, operation %+v", s.calls(), op)
+		}
+	})
+}

@@ -11,6 +11,8 @@ const (
 	sEnd      // W6 as cancelled
 	sWork2    // looks a second time
 	sCancel2
+	sNewer     // looks at the newer event that the work stands for
+	sNewer2    // the same, the second time
 	sOperation // cancels one operation, by its name
 )
 
@@ -31,6 +33,8 @@ func (c *protocol) stops(s *State) {
 		c.stopGivesBack(s)
 	case sWork, sWork2:
 		c.stopLooks(s)
+	case sNewer, sNewer2:
+		c.stopSpares(s)
 	case sCancel, sCancel2, sOperation:
 		c.cancels(s)
 	case sEnd:
@@ -117,11 +121,14 @@ func (c *protocol) cancels(s *State) {
 	case p.retry == 1 && q.st == opFailed && q.wid == writeOfStop:
 		after(&ns)
 		c.does(&ns, n.and(" -> refused, own write"))
-	case moveCancel.allows(q.st) && p.seen == 0:
+	case moveCancel.allows(q.st) && p.seen == 0 && p.pc == sOperation:
 		ns.stop.tok, ns.stop.retry = q.tok, 0
 		c.does(&ns, n.and(" -> refused: another attempt, again with its token"))
 	case p.pc == sCancel:
 		ns.stop.pc, ns.stop.retry = sWork, 0
+		c.does(&ns, n.and(" -> refused: looks again"))
+	case p.pc == sCancel2 && moveCancel.allows(q.st):
+		ns.stop.pc, ns.stop.retry = sWork2, 0
 		c.does(&ns, n.and(" -> refused: looks again"))
 	default:
 		after(&ns)
@@ -217,7 +224,11 @@ func (c *protocol) stopLooks(s *State) {
 	q := s.op[p.op]
 	ns := *s
 	works := moveCancel.allows(q.st) && (q.evk == p.ev+1 || !c.a("cancel-by-newest-event"))
+	newer := works && q.evk != p.ev+1 && q.rank > c.rank(s, p.ev)
+	works = works && !(newer && q.st == opReview)
 	switch {
+	case newer && works:
+		ns.stop.pc, ns.stop.tok, ns.stop.out = sNewer+p.pc/sWork2, q.tok, q.evk
 	case p.pc == sWork && q.st == opSuperseded && q.rank < c.rank(s, p.ev) && !c.a("cancel-event-claims-once"):
 		ns.stop.pc = sClaim // given back meanwhile: a worker that has the event in hand could claim it
 	case works && p.pc == sWork:
@@ -258,4 +269,23 @@ func (c *protocol) stopEnds(s *State) {
 		lost.budget.take(&lost.budget.lost)
 		c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, "")
 	}
+}
+
+// stopSpares looks at the newer event that the work stands for: while it is open it goes on with it.
+func (c *protocol) stopSpares(s *State) {
+	p := s.stop
+	ns := *s
+	open := s.ev[p.out-1].st == evOpen
+	ns.stop.out = 0
+	switch {
+	case open && p.pc == sNewer2:
+		stopIdle(&ns)
+	case open:
+		ns.stop.pc = sEnd
+	case p.pc == sNewer:
+		ns.stop.pc = sCancel
+	default:
+		ns.stop.pc = sCancel2
+	}
+	c.does(&ns, say("canceller: looks at event %v (state %v)", p.out-1, s.ev[p.out-1].st))
 }

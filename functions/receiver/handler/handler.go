@@ -36,6 +36,19 @@ type Handler struct {
 // Over returns a handler over a use case of the caller's own. [New] wires the deployed one.
 func Over(t taker, log *slog.Logger) *Handler { return &Handler{intake: t, log: log} }
 
+// Invoke is Handle from JSON to JSON, as Lambda runs it.
+func (h *Handler) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	e, err := read(event)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := h.Handle(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
+}
+
 // Handle answers one delivery, and never with an error: that would be the gateway's own 500, which says
 // nothing. Every refusal is a problem document, and none redirects or says that the address is gone.
 func (h *Handler) Handle(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {

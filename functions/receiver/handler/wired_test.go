@@ -56,7 +56,7 @@ type rig struct {
 }
 
 // newRig wires the handler over a transport that may break calls.
-func newRig(t *testing.T, transport http.RoundTripper) *rig {
+func newRig(t testing.TB, transport http.RoundTripper) *rig {
 	t.Helper()
 	db := dynamotest.Embedded(t)
 	r := &rig{db: db, cfg: db.Config(nil), bucket: strings.ToLower(db.TableName)}
@@ -87,7 +87,7 @@ func newRig(t *testing.T, transport http.RoundTripper) *rig {
 	return r
 }
 
-func applied(t *testing.T) config.Set {
+func applied(t testing.TB) config.Set {
 	scope := object.Scope{Tenant: "shop", Environment: "test"}
 	at := func(text string) document.Pointer {
 		p, err := document.ParsePointer(text)

@@ -146,7 +146,7 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(p.localCommand(), p.sendCommand(), p.eventsCommand(), p.operationsCommand(), p.showCommand(), p.versionCommand(),
 		p.secretCommand(), p.verifyCommand(), p.initCommand(), p.applyCommand(), p.configCommand(), p.eraseCommand(), p.exportCommand())
 	root.AddCommand(p.dlqCommand(), p.redriveCommand(), p.replayCommand())
-	root.AddCommand(p.cancelCommand(), p.pauseCommand(), p.resumeCommand(), p.statsCommand(), p.auditCommand(), p.doctorCommand(), p.costCommand(), p.benchCommand())
+	root.AddCommand(p.cancelCommand(), p.pauseCommand(), p.resumeCommand(), p.statsCommand(), p.auditCommand(), p.doctorCommand(), p.costCommand(), p.simulateCommand(), p.benchCommand())
 	root.AddCommand(p.reviewCommand(), p.decisionCommand(approval), p.decisionCommand(rejection), p.dismissCommand())
 	return root
 }

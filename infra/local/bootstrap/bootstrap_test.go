@@ -216,8 +216,11 @@ func TestAProcessIsKilled(t *testing.T) {
 		t.Errorf("a dead one took an event: %v", err)
 	}
 	e = start(t, program(t, "serve"))
-	if err := errors.Join(e.Close(), e.Close()); err != nil || e.Alive() {
-		t.Errorf("%v, alive %v", err, e.Alive())
+	if used := e.Used(); used != 0 {
+		t.Errorf("a process that goes on used %s in all", used)
+	}
+	if err := errors.Join(e.Close(), e.Close()); err != nil || e.Alive() || e.Used() <= 0 {
+		t.Errorf("%v, alive %v, used %s", err, e.Alive(), e.Used())
 	}
 }
 

@@ -79,6 +79,14 @@ func (e *Environment) Alive() bool {
 // PID is the process.
 func (e *Environment) PID() int { return e.cmd.Process.Pid }
 
+// Used is the processor time that the process took, the system's for it included, once it is gone; zero before.
+func (e *Environment) Used() time.Duration {
+	if e.Alive() {
+		return 0
+	}
+	return e.cmd.ProcessState.UserTime() + e.cmd.ProcessState.SystemTime()
+}
+
 // Close kills the process and returns when it is gone: nothing that it does reaches anybody then.
 func (e *Environment) Close() error {
 	_ = e.cmd.Process.Kill() // gone already is what is wanted

@@ -196,6 +196,8 @@ func visible(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
+		case ' ' <= r && r <= '~': // nearly all that there is
+			return r
 		case r == '\r' || r == '\u0085' || r == '\u2028' || r == '\u2029':
 			return '\n'
 		case r == '\v' || r == '\f':

@@ -10,12 +10,13 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+
+	"engang/shared/settings"
 )
 
 type clients struct {
@@ -27,8 +28,9 @@ type clients struct {
 }
 
 func main() {
-	cfg, err := config.LoadDefaultConfig(context.Background())
-	if err != nil {
+	r := settings.FromEnv()
+	cfg := r.AWS()
+	if err := r.Err(); err != nil {
 		log.Fatal(err)
 	}
 	c := clients{os.Getenv("TABLE_NAME"), os.Getenv("WORK_QUEUE_URL"), os.Getenv("SECRET_PATH"), dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true }), sqs.NewFromConfig(cfg), ssm.NewFromConfig(cfg), s3.NewFromConfig(cfg)}

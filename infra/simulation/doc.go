@@ -1,0 +1,21 @@
+// Package simulation runs the system's own code through histories that a seed decides: senders, receivers, workers,
+// reconcilers and people at once, in virtual time, over the real store adapter and the embedded engine, with a model
+// of the queue and a model provider that fails and lies.
+//
+// Every call to the store, to a queue and to the model is a step. Whoever makes one waits in the transport until it
+// is let through; one goes at a time, and the seed says whose turn it is and what the step meets: a crash before or
+// after it took effect, a lost request or answer, a refusal, a stall that outlasts a lease. Nothing but the seed and
+// the program decides: the same seed makes the same history, byte for byte.
+//
+//	senders ── deliveries ──> intake ┐                          ┌> engine (one table for each world)
+//	queue ──── messages ────> enrich ┼─ steps ──> the schedule ─┼> queue and dead letters (modelled)
+//	clock ──── minutes ─────> sweeps ┤      (seed: who, fault)  └> model (lies, fails, is slow)
+//	people ─── acts ────────> control┘
+//
+// After a while the faults end, people resume what they paused, and time goes on until nothing is left to do. Then
+// every promise is judged over the whole table and over what was seen on the way ([Outcome.Violations]).
+//
+// The times are those of a deployed system, with a longer limit on a worker's run than on its lease, so that one that
+// stalls wakes up to a lease that another has. Not simulated: two calls of one worker at once, waiting for the end of
+// an invocation's time (it is stopped by it instead), TTL, and faults of a person's reads.
+package simulation

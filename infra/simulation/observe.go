@@ -1,0 +1,220 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"engang/shared/inbox"
+)
+
+// notice is what a notice tells of.
+type notice struct {
+	event      inbox.EventID
+	generation int
+}
+
+// paying is what is known of the calls for one operation.
+type paying struct {
+	calls    int // paid
+	recorded int // an outcome that is no output
+	broken   int // nobody recorded an outcome: the process died, its answer was lost, or its lease had ended
+	outputs  int // that were committed or became a draft
+	renewed  int // opened again after a person rejected the output
+}
+
+// A held lease is what was last claimed.
+type held struct {
+	token int64
+	until time.Duration // in true time
+}
+
+// seen is what was seen on the way, past the code under test.
+type seen struct {
+	open      openEvents
+	stored    map[inbox.EventID]bool
+	taken     map[inbox.EventID]bool // acknowledged to the sender
+	told      map[notice]bool
+	payments  map[string]*paying // by operation
+	leases    map[string]held
+	decisions map[string]int    // by operation and digest
+	approved  map[string]string // digest that a person was told is approved, by operation
+	calls     int
+	tableName string
+	raised    int // versions of a recipe
+	faults    []string
+}
+
+func newSeen() seen {
+	return seen{
+		open: openEvents{}, stored: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{}, told: map[notice]bool{}, payments: map[string]*paying{},
+		leases: map[string]held{}, decisions: map[string]int{}, approved: map[string]string{},
+	}
+}
+
+// violated notes a broken promise, each once.
+func (s *seen) violated(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, known := range s.faults {
+		if known == text {
+			return
+		}
+	}
+	s.faults = append(s.faults, text)
+}
+
+func (w *world) payment(operation string) *paying {
+	if w.payments[operation] == nil {
+		w.payments[operation] = &paying{}
+	}
+	return w.payments[operation]
+}
+
+// pays notes a call that is paid for.
+func (w *world) pays(a *actor) {
+	w.counts.PaidCalls++
+	w.payment(a.operation).calls++
+	a.called = true
+}
+
+// left is what an actor leaves when it is gone: a call that it never recorded.
+func (w *world) left(a *actor) {
+	if !a.called {
+		return
+	}
+	a.called = false
+	p := w.payment(a.operation)
+	p.broken++
+	now := w.leases[a.operation]
+	if !a.dead && now.token == a.token {
+		w.violated("one-paid-call: %s made a call for %s, kept its lease, and recorded nothing", a.name, short(a.operation))
+	}
+}
+
+// observe notes what a request did that took effect, and says it for the history.
+func (w *world) observe(a *actor, q *sent, answer *http.Response) string {
+	if answer.StatusCode != http.StatusOK {
+		return refusal(peek(answer))
+	}
+	if strings.HasSuffix(q.Header.Get("X-Amz-Target"), ".GetItem") || strings.HasSuffix(q.Header.Get("X-Amz-Target"), ".Query") {
+		return "ok"
+	}
+	said := "ok"
+	for i, one := range q.body.writes() {
+		if strings.HasSuffix(one.item(), " EVENT") {
+			w.observeEvent(one)
+		}
+		if text := w.observeCall(a, q.name, one, i); text != "" {
+			said = text
+		}
+	}
+	if q.name == "W3 claim" {
+		said = w.observeClaim(a, q, answer)
+	}
+	return said
+}
+
+func refusal(raw []byte) string {
+	var why struct {
+		Type string `json:"__type"`
+	}
+	_ = json.Unmarshal(raw, &why) // without a type there is only the status
+	_, name, ok := strings.Cut(why.Type, "#")
+	if !ok {
+		name = why.Type
+	}
+	return "refused: " + name
+}
+
+// observeEvent keeps track of which events are open, and when they are due.
+func (w *world) observeEvent(one requestBody) {
+	id := inbox.EventID(strings.TrimPrefix(one.key()["pk"].S, "E#"))
+	due := ""
+	switch {
+	case len(one.Item) > 0:
+		w.stored[id] = true
+		due = one.Item["od"].S
+	case strings.Contains(one.UpdateExpression, "#od = :next"):
+		due = one.ExpressionAttributeValues[":next"].S
+	case strings.Contains(one.UpdateExpression, "#od = :due"):
+		due = one.ExpressionAttributeValues[":due"].S
+	case strings.Contains(one.UpdateExpression, "REMOVE #oq"), strings.Contains(one.UpdateExpression, "#oq = :review"):
+		delete(w.open, id)
+		return
+	default:
+		return
+	}
+	ms, _, _ := strings.Cut(due, "#")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		w.violated("the simulation cannot read when an event is due: %q", due)
+		return
+	}
+	w.open[id] = time.UnixMilli(n).Sub(noon)
+}
+
+// observeCall counts what is done to an operation. It goes by the name of the call and by what it says of the item.
+func (w *world) observeCall(a *actor, name string, one requestBody, nth int) string {
+	op, values := one.item(), one.ExpressionAttributeValues
+	switch name {
+	case "W4 complete", "W16 draft":
+		w.records(a, op, func(p *paying) { p.outputs++ })
+	case "W7 retry", "W7 fail", "W24 pause":
+		w.records(a, op, func(p *paying) { p.recorded++ })
+	case "cancel":
+		if nth == 0 {
+			l := w.leases[op]
+			l.token++
+			w.leases[op] = l
+		}
+	case "W20 renew":
+		if nth == 0 {
+			w.payment(op).renewed++
+		}
+	case "W17 approve", "W18 reject":
+		if nth == 0 && len(one.Item) == 0 {
+			w.decided(op, values[":digest"].S)
+		}
+	}
+	return ""
+}
+
+// records notes that the outcome of a call is recorded.
+func (w *world) records(a *actor, op string, as func(*paying)) {
+	if a.called && a.operation == op {
+		a.called = false
+		as(w.payment(op))
+	}
+}
+
+func (w *world) decided(op, digest string) {
+	w.counts.Decisions++
+	key := op + " " + digest
+	if w.decisions[key]++; w.decisions[key] > 1 {
+		w.violated("approved-bytes: %d decisions on one draft of %s", w.decisions[key], short(op))
+	}
+}
+
+// observeClaim notes who has the lease, and holds a takeover against the true time: clocks differ by no more than is
+// allowed for, so that no lease is taken over before it is over.
+func (w *world) observeClaim(a *actor, q *sent, answer *http.Response) string {
+	var old struct{ Attributes map[string]attribute }
+	_ = json.Unmarshal(peek(answer), &old) // nothing was there
+	op, until := q.body.item(), time.UnixMilli(q.body.ExpressionAttributeValues[":until"].number())
+	token := old.Attributes["tok"].number() + 1
+	before := w.leases[op]
+	a.operation, a.token, a.called = op, token, false
+	w.leases[op] = held{token, until.Sub(noon) - a.process.off}
+	said := fmt.Sprintf("ok, token %d", token)
+	if old.Attributes["st"].S != "running" {
+		return said
+	}
+	w.counts.Takeovers++
+	if w.clock < before.until {
+		w.violated("one-paid-call: the lease on %s was taken over %s before it was over", short(op), before.until-w.clock)
+	}
+	return said + ", taken over"
+}

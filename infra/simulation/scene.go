@@ -1,0 +1,152 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"engang/shared/config"
+	"engang/shared/document"
+	"engang/shared/object"
+	"engang/shared/operation"
+	"engang/shared/recipe"
+	"engang/shared/secrets"
+)
+
+const (
+	endpointName = "shop"
+	eventType    = "product.updated"
+	modelName    = "gpt-5.4-mini-2026-03-17"
+)
+
+var scope = object.Scope{Tenant: "shop", Environment: "test"}
+
+// A scene is what a seed has senders and people do.
+type scene struct {
+	busy       time.Duration // how long they do
+	moody      int           // calls of the model in a thousand that go wrong
+	policies   map[string]recipe.Policy
+	quiet      int // seconds, of the first recipe
+	deliveries []delivery
+	acts       []time.Duration
+}
+
+// A delivery is an event as its sender has it, and when it sends it.
+type delivery struct {
+	name    string // "e3"
+	event   string // its id as the sender names it
+	body    []byte
+	times   []time.Duration
+	retries bool // the sender comes again where it was refused
+	other   []byte
+}
+
+// scene throws what happens.
+func (d dice) scene() scene {
+	s := scene{
+		busy:     []time.Duration{30 * time.Second, 3 * time.Minute, 15 * time.Minute}[d.below(3, "busy", 0)],
+		moody:    []int{0, 100, 300}[d.below(3, "moody", 0)],
+		policies: map[string]recipe.Policy{"card": recipe.PolicyAuto},
+	}
+	switch d.below(4, "recipes", 0) {
+	case 0:
+		s.policies["card"] = recipe.PolicyDraft
+	case 1:
+		s.policies["note"] = recipe.PolicyDraft
+	case 2:
+		s.policies["note"] = recipe.PolicyAuto
+	}
+	if d.chance(200, "quiet", 0) {
+		s.quiet = 20
+	}
+	for o := range 1 + d.below(3, "objects", 0) {
+		s.deliveries = append(s.deliveries, d.object(o+1, s.busy)...)
+	}
+	for i := range d.below(6, "acts", 0) {
+		s.acts = append(s.acts, d.between(0, s.busy+2*time.Minute, "act at", i))
+	}
+	return s
+}
+
+// object throws the versions of an object: contents that come back, two versions of one second, what comes late, out
+// of order and again.
+func (d dice) object(o int, busy time.Duration) (all []delivery) {
+	who := fmt.Sprintf("object %d", o)
+	version := noon.Add(-time.Hour)
+	for v := range 1 + d.below(5, who, 0) {
+		if !d.chance(200, who+" tie", v) {
+			version = version.Add(time.Duration(1+d.below(90, who+" version", v)) * time.Second)
+		}
+		name := fmt.Sprintf("e%d.%d", o, v+1)
+		data := map[string]any{"id": fmt.Sprint(o), "name": string(rune('A' + d.below(3, who+" content", v))), "version": version.Format(time.RFC3339)}
+		if d.chance(40, who+" without a name", v) {
+			delete(data, "name")
+		}
+		one := delivery{name: name, event: fmt.Sprintf("msg_%d_%d", o, v+1), body: body(data), retries: !d.chance(150, who+" never again", v)}
+		at := d.between(0, busy, who+" at", v)
+		one.times = []time.Duration{at}
+		for again := range d.below(4, who+" again", v) {
+			one.times = append(one.times, at+d.between(0, busy, name+" again at", again))
+		}
+		if d.chance(100, who+" late", v) {
+			one.times = append(one.times, at+time.Hour)
+		}
+		if d.chance(80, who+" conflict", v) {
+			data["name"] = "X"
+			one.other = body(data)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func body(data map[string]any) []byte {
+	b, err := json.Marshal(map[string]any{"type": eventType, "timestamp": noon.Format(time.RFC3339), "data": data})
+	if err != nil {
+		panic(err) // made of texts
+	}
+	return b
+}
+
+func at(text string) *document.Pointer {
+	p, err := document.ParsePointer(text)
+	if err != nil {
+		panic(err) // written here
+	}
+	return &p
+}
+
+// settings is the configuration that the scene begins with.
+func (s scene) settings() config.Set {
+	set := config.Set{Scope: scope, Common: config.Common{EventDays: 30, ResultDays: 400, Providers: map[string]config.Provider{"openai": {
+		APIKey: "ssm:models/openai", BaseURL: "https://model.invalid/v1", Prices: map[string]operation.Price{
+			modelName: {Input: 400_000, Cached: 40_000, CacheWrite: 400_000, Output: 1_600_000, AsOf: "2026-11-29"},
+		},
+	}}}}
+	rule := config.EventRule{Object: &config.ObjectRule{Kind: "product", ID: *at("/data/id")}, Version: at("/data/version")}
+	for _, name := range []string{"card", "note"} {
+		if s.policies[name] != "" {
+			rule.Recipes = append(rule.Recipes, name)
+			set.Recipes = append(set.Recipes, s.recipe(name, 1))
+		}
+	}
+	set.Endpoints = []config.Endpoint{{Name: endpointName, Scope: scope, Provider: "standard-webhooks", Secrets: []secrets.Ref{"ssm:hooks/shop/1"}, Events: map[string]config.EventRule{eventType: rule}}}
+	return set
+}
+
+// recipe is one version of a recipe.
+func (s scene) recipe(name string, version int) recipe.Recipe {
+	r := recipe.Recipe{
+		Name: name, Version: version, Policy: s.policies[name],
+		Input:        recipe.Fields{Fields: map[string]recipe.Field{"id": {From: at("/data/id")}, "name": {From: at("/data/name")}}, Required: []string{"name"}},
+		Model:        recipe.Model{Provider: "openai", Name: modelName, Mode: "direct", Options: recipe.Options{MaxOutputTokens: 200}},
+		Instructions: fmt.Sprintf("Write a %s, version %d.", name, version),
+		Output: recipe.Output{Name: "summary", Schema: json.RawMessage(
+			`{"type":"object","additionalProperties":false,"required":["summary"],"properties":{"summary":{"type":"string"}}}`)},
+		Checks: []recipe.Check{{Path: *at("/summary"), Length: &[2]int{1, 80}}},
+	}
+	if name == "card" {
+		r.QuietSeconds = s.quiet
+	}
+	return r
+}

@@ -1,0 +1,40 @@
+package simulation
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// weaken takes out of a request what the options say.
+func (w *world) weaken(q *sent) {
+	for _, weak := range w.Weak {
+		if weak.Call != q.name {
+			continue
+		}
+		var doc map[string]any
+		if json.Unmarshal(q.raw, &doc) != nil {
+			continue
+		}
+		weak.change(doc)
+		if raw, err := json.Marshal(doc); err == nil {
+			q.refreshed(raw)
+		}
+	}
+}
+
+// change changes every condition below a node.
+func (x Weakening) change(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		for name, below := range node {
+			if text, ok := below.(string); ok && name == "ConditionExpression" {
+				node[name] = strings.ReplaceAll(text, x.Part, x.Instead)
+			}
+			x.change(below)
+		}
+	case []any:
+		for _, below := range node {
+			x.change(below)
+		}
+	}
+}
