@@ -122,7 +122,7 @@ func (t *Table) park(ctx context.Context, e inbox.Ending, given item) error {
 		if err != nil {
 			return err
 		}
-		steps = append(steps, step{s: waitsFor, key: operationKey(k), given: item{":event": str(e.Event)}, onFail: refused})
+		steps = append(steps, step{s: waitsFor, key: operationKey(k), given: item{":waiting": str(e.Event)}, onFail: refused})
 	}
 	return t.commit(ctx, park.call, steps...)
 }

@@ -42,7 +42,7 @@ var (
 
 	// W6, the half of an operation that an event is parked on, which stays as it is. Refused: it waits no more, or waits
 	// with a newer event.
-	waitsFor = write("W6 settle", "SET #ev = :event", "#ev = :event AND #st = :failed",
+	waitsFor = write("W6 settle", "SET #ev = :waiting", "#ev = :waiting AND #st = :failed",
 		state(":failed", operation.Failed))
 
 	// W6r: parked without an operation; the event itself stands in the review list.
@@ -76,7 +76,7 @@ var (
 		moves(":next", inbox.TakeUp), state(":parked", inbox.Parked))
 
 	// W10, the half of an older event that does not wait with the operation: it stays as it is.
-	asSeen = write("W10 raise", "SET #gen = :generation", "#st = :seen AND #gen = :generation")
+	asSeen = write("W10 raise", "SET #gen = :stands", "#st = :seen AND #gen = :stands")
 
 	// W14: the event runs again under a raised recipe. Refused: it is open, has run
 	// under it already, or was erased.

@@ -49,16 +49,16 @@ func knownRaise(err error, r operation.Raise) error {
 // olderHalf is what becomes of the older event.
 func olderHalf(r operation.Raise) step {
 	e := r.Older
-	half := step{s: asSeen, key: eventKey(e.ID), given: item{":seen": str(e.State)}, onFail: func(item) error {
+	half := step{s: asSeen, key: eventKey(e.ID), given: item{":seen": str(e.State), ":stands": num(e.Generation)}, onFail: func(item) error {
 		return fmt.Errorf("event %s: %w", e.ID, inbox.ErrStale)
 	}}
 	switch waits := e.State == inbox.Parked && len(e.Operations) > 0 && e.Dismissed == nil; {
 	case waits && len(e.Recipes) == 1:
-		half.given = item{":now": millis(r.Now), ":reason": str(r.Event)}
+		half.given = item{":now": millis(r.Now), ":reason": str(r.Event), ":generation": num(e.Generation)}
 		half.s = handOver.expiring(half.given, r.ExpiresAt)
 	case waits:
 		half.s, half.given = takeUp, opened(e.ID, r.Due)
+		half.given[":generation"] = num(e.Generation)
 	}
-	half.given[":generation"] = num(e.Generation)
 	return half
 }
