@@ -227,7 +227,9 @@ func TestADismissalLeavesTheEventToWhatNeedsIt(t *testing.T) {
 				}
 				other.Key = beside
 				l := claimed(t, table, other)
-				if before != nil {
+				if before == nil {
+					must(t, table.Fail(t.Context(), ending(l, 102, operation.Unusable)))
+				} else {
 					before(t, table, l)
 				}
 				stored, err := table.Operation(t.Context(), beside)

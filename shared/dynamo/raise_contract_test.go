@@ -72,7 +72,7 @@ func raiseContracts() []contract {
 			same(t, "event", want, eventOf(t, table, 1))
 		}),
 		handing("W10 raise, taken up again", failed, older(inbox.Parked, nil), func(t *testing.T, table *dynamo.Table) { reopened(t, table, 700) }),
-		handing("W10 raise over an open event", failedOpen, older(inbox.Received, nil), func(t *testing.T, table *dynamo.Table) {
+		handing("W10 raise over an open event", failedOpen, older(inbox.Received, alone), func(t *testing.T, table *dynamo.Table) {
 			ev := eventOf(t, table, 1)
 			same(t, "event", []any{inbox.Received, 0}, []any{ev.State, ev.Generation})
 		}),
@@ -140,6 +140,66 @@ func handing(name string, before func(*testing.T, dynamotest.DB, *dynamo.Table),
 		}
 	}
 	return c
+}
+
+// What was seen is what is handed over: an event that does not wait with the operation any more, or never did, stays as
+// it is, and so does the operation where the event was seen otherwise.
+func TestAnOlderEventIsTakenAsItWasSeen(t *testing.T) {
+	waits := func(e *inbox.Event) {}
+	stored := map[string]func(*testing.T, dynamotest.DB, *dynamo.Table){
+		"open": failedOpen,
+		"in the list by itself": func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			failedOpen(t, db, table)
+			must(t, table.End(t.Context(), parking(0, 0)))
+		},
+		"settled": func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
+			failedOpen(t, db, table)
+			must(t, table.End(t.Context(), settling(0, 0)))
+		},
+	}
+	for name, before := range stored {
+		for seen, tt := range map[string]struct {
+			state  inbox.State
+			change func(*inbox.Event)
+			passes bool
+		}{
+			"waiting with the operation": {inbox.Parked, alone, false},
+			"waiting with several":       {inbox.Parked, waits, false},
+			"open":                       {inbox.Received, alone, name == "open"},
+			"parked by itself":           {inbox.Parked, func(e *inbox.Event) { e.Operations = nil }, name == "in the list by itself"},
+			"parked, and dismissed":      {inbox.Parked, func(e *inbox.Event) { e.Dismissed = &inbox.Dismissed{By: "ann"} }, name == "in the list by itself"},
+			"of another generation":      {inbox.Received, func(e *inbox.Event) { e.Generation = 1 }, false},
+		} {
+			t.Run(name+", seen "+seen, func(t *testing.T) {
+				dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+					table := db.Open(nil)
+					before(t, db, table)
+					was := eventOf(t, table, 1)
+					r := raising(5)
+					r.Older = older(tt.state, tt.change)
+					if err := table.Raise(t.Context(), r); (err == nil) != tt.passes || err != nil && !errors.Is(err, inbox.ErrStale) {
+						t.Errorf("it met %v", err)
+					}
+					same(t, "event", was, eventOf(t, table, 1))
+					same(t, "raised", tt.passes, operationOf(t, table).Event == eventID(5))
+				})
+			})
+		}
+	}
+}
+
+// What was decided when it was seen, and was redriven since, is raised by nobody who saw it so.
+func TestARaiseOfWhatWasDecidedMeetsARedrive(t *testing.T) {
+	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+		table := db.Open(nil)
+		dismissed(t, db, table)
+		must(t, table.Redrive(t.Context(), redriving(operation.Failed)))
+		r := raising(5)
+		r.Listed = false
+		if err := table.Raise(t.Context(), r); !refusedAs(operation.Pending)(err) || operationOf(t, table).Event != eventID(1) {
+			t.Errorf("it met %v", err)
+		}
+	})
 }
 
 // parkContract is W6 of an event that failed operations wait with, in one transaction with them.

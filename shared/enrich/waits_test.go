@@ -93,8 +93,8 @@ func TestAnEventThatIsParkedMeanwhileIsLookedAtAgain(t *testing.T) {
 		first, second := w.receive(arrival{name: "A", version: one}), w.receive(arrival{name: "A", version: two})
 		w.die(first, "W6 settle")
 		meanwhile := &hook{call: "W10 raise", do: func() { w.run(first) }}
-		if _, back := errors.AsType[*enrich.Later](w.worker(meanwhile).Run(t.Context(), second)); !back || w.event(first).State != inbox.Parked {
-			t.Errorf("the message comes back %v, the older event is %s", back, w.event(first).State)
+		if _, back := errors.AsType[*enrich.Later](w.worker(meanwhile).Run(t.Context(), second)); !back || w.event(first).State != inbox.Parked || len(w.sent.all) != 2 {
+			t.Errorf("the message comes back %v, the older event is %s, %d notices", back, w.event(first).State, len(w.sent.all))
 		}
 		w.run(second)
 		w.givesWay(first, second)
@@ -157,6 +157,9 @@ func TestAnOlderEventMayBeGone(t *testing.T) {
 		second := w.receive(arrival{name: "A", version: two})
 		if err := w.worker(&lostFrom{"read event", 1}).Run(t.Context(), second); !errors.Is(err, dynamotest.ErrLost) || w.operation("A").Event != first {
 			t.Errorf("without an answer: %v, the operation waits with %s", err, w.operation("A").Event)
+		}
+		if err := w.worker(&dynamotest.Fault{Target: "W10 raise", N: dynamotest.Tries}).Run(t.Context(), second); !errors.Is(err, dynamotest.ErrLost) {
+			t.Errorf("without an answer to W10: %v", err)
 		}
 		key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "E#" + string(first)}, "sk": &types.AttributeValueMemberS{Value: "EVENT"}}
 		if _, err := w.db.Client().DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &w.db.TableName, Key: key}); err != nil {

@@ -225,7 +225,8 @@ func (p publishing) on(s state) (state, reason) {
 
 func (p publishing) ours(state) bool { return false } // a repeat is told what stands
 
-// ending settles or parks the event, in the generation that was seen.
+// ending settles or parks the event, in the generation that was seen; with an operation only on one that failed, and
+// waits with it.
 type ending struct{ inbox.Ending }
 
 func (e ending) String() string {
@@ -237,7 +238,8 @@ func (e ending) on(s state) (state, reason) {
 	if e.Parked {
 		how = inbox.Park
 	}
-	if !may(how, s.Event.State) || s.Event.Generation != e.Generation {
+	alone := e.Parked && len(e.Operations) > 0 && (s.Item.State != operation.Failed || s.Item.Event != e.Event)
+	if !may(how, s.Event.State) || s.Event.Generation != e.Generation || alone {
 		return s, byEvent
 	}
 	s.Event.State, s.Event.Outcome = how.To, e.Outcome

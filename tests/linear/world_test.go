@@ -194,7 +194,7 @@ func (s *somebody) ofTheEvent(ctx context.Context, name string) error {
 	var do func(ctx context.Context) error
 	switch name {
 	case "settle", "park":
-		e := inbox.Ending{Event: first, Generation: s.event.Generation, At: at, Outcome: inbox.Completed, Operations: []string{"op"}, ExpiresAt: at.Add(time.Hour)}
+		e := inbox.Ending{Event: first, Scope: shop, Generation: s.event.Generation, At: at, Outcome: inbox.Completed, Operations: []string{work.String()}, ExpiresAt: at.Add(time.Hour)}
 		if name == "park" {
 			e.Parked, e.Outcome, e.Reason, e.Category, e.ExpiresAt = true, "", "because", "bug", time.Time{}
 			if s.random.IntN(2) == 0 {
