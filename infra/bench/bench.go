@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // Usual is what is measured where nothing else is said.
-var Usual = Options{Events: 100, Parallel: 8, Duplicates: 1, Rounds: 9, Stored: 10_000}
+var Usual = Options{Events: 100, Parallel: 8, Duplicates: 3, Rounds: 9, Stored: 10_000}
 
 // Few is how many events the smaller table holds before anything is measured.
 const Few = 10
@@ -145,6 +145,10 @@ type side struct {
 }
 
 func start(ctx context.Context, o Options, stored int) (*side, error) {
+	m, err := newMaker()
+	if err != nil {
+		return nil, err
+	}
 	s, err := local.Start(ctx, local.Options{
 		TemplatePath: o.Template, DynamoDBURL: o.DynamoDBURL, SQSURL: o.SQSURL, ModelURL: o.ModelURL,
 		Speed: 1, NoThrottle: true, Manual: true, Meter: true,
@@ -153,6 +157,5 @@ func start(ctx context.Context, o Options, stored int) (*side, error) {
 		return nil, fmt.Errorf("start a system: %w", err)
 	}
 	s.Metered(false)
-	m, err := newMaker()
-	return &side{System: s, maker: m, stored: stored}, err
+	return &side{System: s, maker: m, stored: stored}, nil
 }

@@ -156,6 +156,7 @@ func replaced(v types.AttributeValue, others *strings.Replacer) types.AttributeV
 // load writes copies until the table holds its events.
 func (s *side) load(ctx context.Context, o Options, p pattern) error {
 	total := (s.stored - Few) / len(p.events)
+	s.stored = Few + total*len(p.events) // whole objects
 	var (
 		next, stored atomic.Int64
 		all          sync.WaitGroup
@@ -174,7 +175,7 @@ func (s *side) load(ctx context.Context, o Options, p pattern) error {
 					return
 				}
 				faults[worker] = s.write(ctx, items)
-				if done := stored.Add(int64(copies * len(p.events))); worker == 0 {
+				if done := stored.Add(int64(copies * len(p.events))); worker == 0 { // one draws for all
 					o.Progress(float64(done)/float64(s.stored), fmt.Sprintf("%d events loaded, %.0f/s", done, float64(done)/time.Since(began).Seconds()))
 				}
 			}

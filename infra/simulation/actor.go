@@ -21,11 +21,13 @@ type actor struct {
 	name    string
 	process *process
 	person  bool // reads are no steps of theirs
+	again   bool // what is done is done for the second time
 	ctx     context.Context
 	cancel  context.CancelFunc
 	end     time.Duration // when its time is over; zero: never
 
 	next  func() (struct{}, bool)
+	stop  func()
 	yield func(struct{}) bool
 	steps int           // so far
 	wake  time.Duration // not before
@@ -49,7 +51,7 @@ func (w *world) start(a *actor, do func(ctx context.Context)) {
 	a.w, a.wake = w, w.clock
 	ctx, cancel := context.WithCancel(w.ctx)
 	a.ctx, a.cancel = context.WithValue(ctx, actorKey{}, a), cancel
-	a.next, _ = iter.Pull(func(yield func(struct{}) bool) {
+	a.next, a.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer cancel()
 		defer a.bug()
 		a.yield = yield
@@ -78,7 +80,11 @@ func (a *actor) pause(d time.Duration) error {
 		return errKilled
 	}
 	a.wake = a.w.clock + d
-	a.yield(struct{}{})
+	if !a.yield(struct{}{}) { // the world ends
+		a.dead = true
+		a.cancel()
+		return errKilled
+	}
 	if a.over {
 		a.w.counts.TimesOver++
 		a.w.note(a, "", "its time is over")

@@ -3,7 +3,6 @@ package simulation
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -76,9 +75,8 @@ func (e throughSocket) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(own)
 }
 
-// create makes the world's table, as template.yaml declares it.
-func (w *world) create(name string) error {
-	w.tableName = name
+// schema is the table as template.yaml declares it.
+func schema(name string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest, KeySchema: keys("pk", "sk")}
 	for _, attribute := range []string{"pk", "sk", "oq", "od", "lq", "ld"} {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: &attribute, AttributeType: types.ScalarAttributeTypeS})
@@ -88,7 +86,13 @@ func (w *world) create(name string) error {
 			IndexName: &index[0], KeySchema: keys(index[1], index[2]), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
 		})
 	}
-	if _, err := w.db.CreateTable(w.ctx, in); err != nil {
+	return in
+}
+
+// create makes the world's table.
+func (w *world) create(name string) error {
+	w.tableName = name
+	if _, err := w.db.CreateTable(w.ctx, schema(name)); err != nil {
 		return fmt.Errorf("create table: %w", err)
 	}
 	return nil
@@ -98,13 +102,16 @@ func keys(hash, sort string) []types.KeySchemaElement {
 	return []types.KeySchemaElement{{AttributeName: aws.String(hash), KeyType: types.KeyTypeHash}, {AttributeName: aws.String(sort), KeyType: types.KeyTypeRange}}
 }
 
-// close removes the table.
+// close ends whoever is still at it, and removes the table.
 func (w *world) close() error {
+	for _, a := range w.actors {
+		a.stop()
+	}
 	_, err := w.db.DeleteTable(context.WithoutCancel(w.ctx), &dynamodb.DeleteTableInput{TableName: &w.tableName})
 	if err != nil {
-		err = fmt.Errorf("remove table: %w", err)
+		return fmt.Errorf("remove table: %w", err)
 	}
-	return errors.Join(err)
+	return nil
 }
 
 // answerWith is a response of our own.

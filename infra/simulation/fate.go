@@ -24,6 +24,9 @@ var faults = []string{dieBefore, dieAfter, dieAfter, loseRequest, loseAnswer, lo
 // stalls are how long a step may take. The longer ones outlast a lease.
 var stalls = []time.Duration{2 * time.Second, 20 * time.Second, 60 * time.Second, 102 * time.Second, 112 * time.Second, 125 * time.Second}
 
+// pastLease are stalls that end at about the time at which another has taken the lease over.
+var pastLease = []time.Duration{95 * time.Second, 103 * time.Second, 106 * time.Second, 110 * time.Second, 120 * time.Second}
+
 // A fate is what a step meets.
 type fate struct {
 	kind string
@@ -58,12 +61,20 @@ func (w *world) fate(a *actor, c call) fate {
 	if strings.HasPrefix(c.name, "read ") || strings.HasPrefix(c.name, "query ") {
 		rate /= 3
 	}
+	sleepy := w.scene.crowded && (c.name == "model call" || c.name == "W4 complete" || c.name == "W16 draft")
+	if sleepy {
+		rate = 200
+	}
 	if w.calm() || !w.dice.chance(rate, "fault of "+a.name, a.steps) {
 		return fate{}
 	}
 	f := fate{kind: faults[w.dice.below(len(faults), "kind of "+a.name, a.steps)]}
+	long := stalls
+	if sleepy {
+		f.kind, long = []string{stallBefore, stallAfter}[w.dice.below(2, "kind of "+a.name, a.steps)], pastLease
+	}
 	if f.kind == stallBefore || f.kind == stallAfter {
-		f.long = stalls[w.dice.below(len(stalls), "stall of "+a.name, a.steps)]
+		f.long = long[w.dice.below(len(long), "stall of "+a.name, a.steps)]
 	}
 	if !w.happens(fmt.Sprintf("fault of %s at %d: %s, %s", a.name, a.steps, c.name, f)) {
 		return fate{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"engang/shared/dynamo/dynamotest/invariants"
 	"engang/shared/inbox"
@@ -12,12 +13,9 @@ import (
 
 // judge holds everything against the promises, when nothing is left to do.
 func (w *world) judge() error {
-	all, err := invariants.Scan(w.ctx, w.db, w.tableName)
+	all, err := w.look(true)
 	if err != nil {
 		return err
-	}
-	for _, broken := range invariants.Violations(all, true) {
-		w.violated("%s", broken)
 	}
 	if len(w.actors) > 0 || len(w.work.messages) > 0 {
 		w.violated("no-dead-ends: %d at work and %d messages at the end", len(w.actors), len(w.work.messages))
@@ -28,6 +26,36 @@ func (w *world) judge() error {
 	w.judgeDecisions(all)
 	w.sign(all)
 	return nil
+}
+
+// looks is how often the table is looked at while something is under way.
+const looks = 4
+
+// planLooks has the table looked at on the way.
+func (w *world) planLooks() {
+	for i := range looks {
+		w.at(w.calmAt*time.Duration(i+1)/looks, "look", func() {
+			if _, err := w.look(false); err != nil {
+				w.violated("look at the table: %v", err)
+			}
+		})
+	}
+}
+
+// look holds the table against the rules, and against the last look.
+func (w *world) look(atRest bool) (invariants.Items, error) {
+	all, err := invariants.Scan(w.ctx, w.db, w.tableName)
+	if err != nil {
+		return nil, err
+	}
+	for _, broken := range invariants.Violations(all, atRest) {
+		w.violated("%s", broken)
+	}
+	for _, broken := range invariants.Progress(w.before, all) {
+		w.violated("progress: %s", broken)
+	}
+	w.before = all
+	return all, nil
 }
 
 // judgeEvents: what was acknowledged is stored, nothing that was stored is gone, and what is parked was told of.

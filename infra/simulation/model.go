@@ -74,7 +74,11 @@ func (w *world) model(a *actor, raw []byte) reply {
 	w.calls++
 	n := w.calls
 	who := fmt.Sprintf("%s by %s", a.operation, a.name)
-	r := reply{kind: "answered", paid: true, status: http.StatusOK, took: w.dice.between(300*time.Millisecond, 12*time.Second, "model "+who, 0)}
+	longest := 12 * time.Second
+	if w.scene.crowded {
+		longest = 50 * time.Second
+	}
+	r := reply{kind: "answered", paid: true, status: http.StatusOK, took: w.dice.between(300*time.Millisecond, longest, "model "+who, 0)}
 	say := func(text string, change map[string]any) {
 		if change["lie"] != nil {
 			text = summary(fields.Name + ", " + text)

@@ -40,7 +40,8 @@ type seen struct {
 	told      map[notice]bool
 	payments  map[string]*paying // by operation
 	leases    map[string]held
-	decisions map[string]int    // by operation and digest
+	decisions map[string]int    // that took effect, by operation and digest
+	deciders  map[string]string // whose the last of them was
 	approved  map[string]string // digest that a person was told is approved, by operation
 	calls     int
 	tableName string
@@ -51,7 +52,7 @@ type seen struct {
 func newSeen() seen {
 	return seen{
 		open: openEvents{}, stored: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{}, told: map[notice]bool{}, payments: map[string]*paying{},
-		leases: map[string]held{}, decisions: map[string]int{}, approved: map[string]string{},
+		leases: map[string]held{}, decisions: map[string]int{}, deciders: map[string]string{}, approved: map[string]string{},
 	}
 }
 
@@ -176,7 +177,7 @@ func (w *world) observeCall(a *actor, name string, one requestBody, nth int) str
 		}
 	case "W17 approve", "W18 reject":
 		if nth == 0 && len(one.Item) == 0 {
-			w.decided(op, values[":digest"].S)
+			w.decided(a, op, values[":digest"].S)
 		}
 	}
 	return ""
@@ -190,9 +191,10 @@ func (w *world) records(a *actor, op string, as func(*paying)) {
 	}
 }
 
-func (w *world) decided(op, digest string) {
+func (w *world) decided(a *actor, op, digest string) {
 	w.counts.Decisions++
 	key := op + " " + digest
+	w.deciders[short(op)+" "+digest] = a.name
 	if w.decisions[key]++; w.decisions[key] > 1 {
 		w.violated("approved-bytes: %d decisions on one draft of %s", w.decisions[key], short(op))
 	}
@@ -213,7 +215,7 @@ func (w *world) observeClaim(a *actor, q *sent, answer *http.Response) string {
 		return said
 	}
 	w.counts.Takeovers++
-	if w.clock < before.until {
+	if w.clock < before.until && !w.scene.wrong {
 		w.violated("one-paid-call: the lease on %s was taken over %s before it was over", short(op), before.until-w.clock)
 	}
 	return said + ", taken over"

@@ -19,6 +19,7 @@ const because = "simulated"
 type act struct {
 	name string
 	do   func(ctx context.Context, c *control.Control, by string) error
+	on   *operation.Operation // as it was looked at; nil: it is about something else
 }
 
 // planActs has people act.
@@ -47,7 +48,8 @@ func (w *world) acts(name, by string, x act) {
 	a := &actor{name: by + ", " + name, process: p, person: true, end: w.clock + consoleTime}
 	w.counts.Acts++
 	w.start(a, func(ctx context.Context) {
-		for range 2 {
+		for try := range 2 {
+			a.again = try > 0
 			err := x.do(ctx, p.decides(), by)
 			said := "done"
 			if err != nil {
@@ -69,7 +71,7 @@ func outcomeOf(err error) string {
 
 // choose throws what a person does: mostly about what waits.
 func (w *world) choose(name string) act {
-	if w.dice.chance(600, name+" decides", 0) {
+	if w.dice.chance(700, name+" decides", 0) {
 		if x, ok := w.chooseWaiting(name); ok {
 			return x
 		}
@@ -80,9 +82,9 @@ func (w *world) choose(name string) act {
 	case 1:
 		return w.pausing(pause.Target{Scope: scope, Kind: pause.Recipe, Name: "card"})
 	case 2:
-		return act{"redrive by the queue's button", func(context.Context, *control.Control, string) error { return w.moveBack(name) }}
+		return act{name: "redrive by the queue's button", do: func(context.Context, *control.Control, string) error { return w.moveBack(name) }}
 	case 3:
-		return act{"tidy the dead letters", func(ctx context.Context, c *control.Control, by string) error {
+		return act{name: "tidy the dead letters", do: func(ctx context.Context, c *control.Control, by string) error {
 			_, err := c.Tidy(ctx, scope, control.Tidying{Native: true, By: by, Reason: because})
 			return err
 		}}
@@ -101,14 +103,14 @@ func (w *world) chooseEvent(name string) act {
 	if w.dice.chance(500, name+" redrives", 0) {
 		return w.redriving(string(id))
 	}
-	return act{"cancel " + string(id), func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "cancel " + string(id), do: func(ctx context.Context, c *control.Control, by string) error {
 		_, err := c.Cancel(ctx, scope, control.Stop{ID: string(id), By: by, Reason: because})
 		return err
 	}}
 }
 
 func (w *world) redriving(id string) act {
-	return act{"redrive " + id, func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "redrive " + id, do: func(ctx context.Context, c *control.Control, by string) error {
 		_, err := c.Redrive(ctx, scope, control.Redriving{ID: id, By: by, Reason: because})
 		return err
 	}}
@@ -128,7 +130,9 @@ func (w *world) chooseWaiting(name string) (act, bool) {
 	if err != nil {
 		return act{}, false
 	}
-	return w.aboutOperation(name, o), true
+	x := w.aboutOperation(name, o)
+	x.on = &o
+	return x, true
 }
 
 func (w *world) aboutEvent(name string, one operation.Waiting) act {
@@ -146,7 +150,7 @@ func (w *world) aboutEvent(name string, one operation.Waiting) act {
 }
 
 func (w *world) dismissing(id string) act {
-	return act{"dismiss " + id, func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "dismiss " + id, do: func(ctx context.Context, c *control.Control, by string) error {
 		_, err := c.Dismiss(ctx, scope, control.Deciding{ID: id, By: by, Reason: because})
 		return err
 	}}
@@ -155,7 +159,7 @@ func (w *world) dismissing(id string) act {
 func (w *world) aboutOperation(name string, o operation.Operation) act {
 	id := o.Key.String()
 	how := w.dice.below(6, name+" how", 0)
-	cancelling := act{"cancel " + id, func(ctx context.Context, c *control.Control, by string) error {
+	cancelling := act{name: "cancel " + id, do: func(ctx context.Context, c *control.Control, by string) error {
 		_, err := c.Cancel(ctx, scope, control.Stop{ID: id, By: by, Reason: because})
 		return err
 	}}
@@ -173,8 +177,9 @@ func (w *world) aboutOperation(name string, o operation.Operation) act {
 }
 
 func (w *world) approving(o operation.Operation) act {
-	return act{"approve " + o.Key.String(), func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "approve " + o.Key.String(), do: func(ctx context.Context, c *control.Control, by string) error {
 		done, err := c.Approve(ctx, scope, control.Deciding{ID: o.Key.String(), Digest: o.Digest, AlthoughNewer: true, By: by, Reason: because})
+		w.ownDecision(actorOf(ctx), o, done.Already || errors.Is(err, operation.ErrDecided))
 		if err == nil && done.Decision == "approved" {
 			w.approved[o.Key.String()] = o.Digest
 		}
@@ -184,19 +189,30 @@ func (w *world) approving(o operation.Operation) act {
 
 // rejecting refuses a draft. Half of those who do want another one, and redrive it.
 func (w *world) rejecting(o operation.Operation) act {
-	return act{"reject " + o.Key.String(), func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "reject " + o.Key.String(), do: func(ctx context.Context, c *control.Control, by string) error {
 		d := control.Deciding{ID: o.Key.String(), Digest: o.Digest, By: by, Reason: because}
-		if _, err := c.Reject(ctx, scope, d); err != nil || w.dice.chance(500, "another "+o.Key.String(), int(o.Token)) {
+		done, err := c.Reject(ctx, scope, d)
+		w.ownDecision(actorOf(ctx), o, done.Already || errors.Is(err, operation.ErrDecided))
+		if err != nil || w.dice.chance(500, "another "+o.Key.String(), int(o.Token)) {
 			return err
 		}
-		_, err := c.Redrive(ctx, scope, control.Redriving{ID: o.Key.String(), By: by, Reason: because})
+		_, err = c.Redrive(ctx, scope, control.Redriving{ID: o.Key.String(), By: by, Reason: because})
 		return err
 	}}
 }
 
+// ownDecision: who has just decided is not told that somebody did, though an answer was lost in between. Who asks again
+// is.
+func (w *world) ownDecision(a *actor, o operation.Operation, told bool) {
+	name := shortName(o.Key.String())
+	if w.deciders[name+" "+o.Digest] == a.name && told && !a.again {
+		w.violated("approved-bytes: %s decided about a draft of %s, and was told that it was decided already", a.name, name)
+	}
+}
+
 // pausing pauses something. It is resumed when the faults end, if nobody has done so before.
 func (w *world) pausing(t pause.Target) act {
-	return act{"pause " + t.String(), func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "pause " + t.String(), do: func(ctx context.Context, c *control.Control, by string) error {
 		_, err := c.Pause(ctx, control.Pausing{Target: t, By: by, Reason: because})
 		return err
 	}}
@@ -217,7 +233,7 @@ func (w *world) moveBack(name string) error {
 
 // raising applies the next version of a recipe, and replays.
 func (w *world) raising() act {
-	return act{"raise a recipe and replay", func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "raise a recipe and replay", do: func(ctx context.Context, c *control.Control, by string) error {
 		live, err := c.Config(ctx, scope)
 		if err != nil {
 			return err
@@ -233,7 +249,7 @@ func (w *world) raising() act {
 }
 
 func (w *world) replaying() act {
-	return act{"replay", func(ctx context.Context, c *control.Control, by string) error {
+	return act{name: "replay", do: func(ctx context.Context, c *control.Control, by string) error {
 		_, err := c.Replay(ctx, scope, control.Replaying{Span: control.Span{Since: noon.Add(-time.Hour)}, By: by, Reason: because})
 		return err
 	}}
@@ -250,7 +266,7 @@ func (w *world) resumeAll() {
 		if _, ok := all.Of(now, t); !ok {
 			continue
 		}
-		w.acts("resume "+t.String(), "ann", act{"resume " + t.String(), func(ctx context.Context, c *control.Control, by string) error {
+		w.acts("resume "+t.String(), "ann", act{name: "resume " + t.String(), do: func(ctx context.Context, c *control.Control, by string) error {
 			_, err := c.Resume(ctx, control.Pausing{Target: t, By: by, Reason: because})
 			return err
 		}})

@@ -27,6 +27,9 @@ type scene struct {
 	moody      int           // calls of the model in a thousand that go wrong
 	policies   map[string]recipe.Policy
 	quiet      int // seconds, of the first recipe
+	limits     recipe.Limits
+	crowded    bool // many at one piece of work, and workers that stall in it until their lease is over
+	wrong      bool // clocks are off by more than is allowed for: that may cost a call, never a wrong write
 	deliveries []delivery
 	acts       []time.Duration
 }
@@ -59,10 +62,21 @@ func (d dice) scene() scene {
 	if d.chance(200, "quiet", 0) {
 		s.quiet = 20
 	}
-	for o := range 1 + d.below(3, "objects", 0) {
-		s.deliveries = append(s.deliveries, d.object(o+1, s.busy)...)
+	switch d.below(8, "limits", 0) {
+	case 0:
+		s.limits.PerMinute = 2
+	case 1:
+		s.limits.USDPerDay = 2_000_000_000 // about five calls
 	}
-	for i := range d.below(6, "acts", 0) {
+	s.wrong = d.chance(100, "wrong clocks", 0)
+	objects, contents := 1+d.below(3, "objects", 0), 3
+	if s.crowded = d.chance(250, "crowded", 0); s.crowded {
+		objects, contents, s.busy, s.moody = 1, 1+d.below(2, "contents", 0), 3*time.Minute, s.moody/3
+	}
+	for o := range objects {
+		s.deliveries = append(s.deliveries, d.object(o+1, contents, s.busy)...)
+	}
+	for i := range d.below(9, "acts", 0) {
 		s.acts = append(s.acts, d.between(0, s.busy+2*time.Minute, "act at", i))
 	}
 	return s
@@ -70,7 +84,7 @@ func (d dice) scene() scene {
 
 // object throws the versions of an object: contents that come back, two versions of one second, what comes late, out
 // of order and again.
-func (d dice) object(o int, busy time.Duration) (all []delivery) {
+func (d dice) object(o, contents int, busy time.Duration) (all []delivery) {
 	who := fmt.Sprintf("object %d", o)
 	version := noon.Add(-time.Hour)
 	for v := range 1 + d.below(5, who, 0) {
@@ -78,7 +92,7 @@ func (d dice) object(o int, busy time.Duration) (all []delivery) {
 			version = version.Add(time.Duration(1+d.below(90, who+" version", v)) * time.Second)
 		}
 		name := fmt.Sprintf("e%d.%d", o, v+1)
-		data := map[string]any{"id": fmt.Sprint(o), "name": string(rune('A' + d.below(3, who+" content", v))), "version": version.Format(time.RFC3339)}
+		data := map[string]any{"id": fmt.Sprint(o), "name": string(rune('A' + d.below(contents, who+" content", v))), "version": version.Format(time.RFC3339)}
 		if d.chance(40, who+" without a name", v) {
 			delete(data, "name")
 		}
@@ -143,6 +157,7 @@ func (s scene) recipe(name string, version int) recipe.Recipe {
 		Instructions: fmt.Sprintf("Write a %s, version %d.", name, version),
 		Output: recipe.Output{Name: "summary", Schema: json.RawMessage(
 			`{"type":"object","additionalProperties":false,"required":["summary"],"properties":{"summary":{"type":"string"}}}`)},
+		Limits: s.limits,
 		Checks: []recipe.Check{{Path: *at("/summary"), Length: &[2]int{1, 80}}},
 	}
 	if name == "card" {

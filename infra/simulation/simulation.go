@@ -22,11 +22,12 @@ type Options struct {
 	Idle bool        // no reconciler runs
 }
 
-// A Weakening takes a part of a condition out of every request of one call.
+// A Weakening changes every request of one call: a part of its conditions, or one of its values.
 type Weakening struct {
 	Call    string // as the code names it: "W4 complete"
 	Part    string // of the condition
 	Instead string
+	Value   string // that is the same text every time: ":write"
 }
 
 // An Outcome is what one history came to.
@@ -59,6 +60,7 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	w.plan()
 	w.planActs()
 	w.calmAt = w.scene.busy + 5*time.Minute
+	w.planLooks()
 	w.at(w.calmAt, "calm", w.resumeAll)
 	w.run()
 	if err := w.judge(); err != nil {

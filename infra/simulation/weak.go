@@ -22,13 +22,17 @@ func (w *world) weaken(q *sent) {
 	}
 }
 
-// change changes every condition below a node.
+// change changes every condition and value below a node.
 func (x Weakening) change(node any) {
 	switch node := node.(type) {
 	case map[string]any:
 		for name, below := range node {
-			if text, ok := below.(string); ok && name == "ConditionExpression" {
+			if text, ok := below.(string); ok && name == "ConditionExpression" && x.Part != "" {
 				node[name] = strings.ReplaceAll(text, x.Part, x.Instead)
+			}
+			if name == x.Value {
+				node[name] = map[string]any{"S": "always the same"}
+				continue
 			}
 			x.change(below)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"engang/shared/bodies"
 	"engang/shared/dynamo"
+	"engang/shared/dynamo/dynamotest/invariants"
 	"engang/shared/inbox"
 )
 
@@ -23,7 +24,7 @@ var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 // A history may not be longer than this: what is not at rest by then never comes to rest.
 const (
 	mostSteps = 40_000
-	mostTime  = 48 * time.Hour
+	mostTime  = 30 * 24 * time.Hour
 )
 
 // tries is how often a client makes one call.
@@ -54,6 +55,7 @@ type world struct {
 	scene  scene
 	calmAt time.Duration // when the faults end
 	swept  time.Duration // the last minute in which reconcilers ran
+	before invariants.Items
 
 	seen
 	history

@@ -28,7 +28,7 @@ type counter struct {
 	unread  error // answers every look at an event
 	lost    error // answers every decisive write, which has taken effect
 	acts    int
-	days    *int // that results are kept; nil: 400
+	days    *int                // that results are kept; nil: 400
 	groups  map[string][]string // who decides, by recipe
 }
 

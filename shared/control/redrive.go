@@ -58,7 +58,8 @@ type Redriven struct {
 // recorded as refused.
 //
 // It returns [ErrReason], the errors of [Control.Show], an *[operation.RefusedError] or *[inbox.RefusedError] for
-// what does not wait for this (any more), and [inbox.ErrNotFound] where the event is not kept any more.
+// what does not wait for this (any more), with [operation.ErrFormerRecipe] where the event runs under a raised recipe
+// by now, and [inbox.ErrNotFound] where the event is not kept any more.
 func (c *Control) Redrive(ctx context.Context, scope object.Scope, r Redriving) (Redriven, error) {
 	if err := answerable(r.By, r.Reason); err != nil {
 		return Redriven{}, err
@@ -115,6 +116,9 @@ func (x *redriving) operation(ctx context.Context, o operation.Operation) error 
 	if !x.waits(o) {
 		return &operation.RefusedError{Stored: o}
 	}
+	if err := x.wanted(ctx, o); err != nil {
+		return err
+	}
 	id := o.Key.String()
 	if err := x.record(ctx, "redrive", id); err != nil {
 		return err
@@ -133,6 +137,19 @@ func (x *redriving) operation(ctx context.Context, o operation.Operation) error 
 		x.doc.Events = append(x.doc.Events, string(o.Event))
 	}
 	return nil
+}
+
+// wanted refuses an operation whose event runs under another version of its recipe: opened again, nobody would come to
+// work on it.
+func (x *redriving) wanted(ctx context.Context, o operation.Operation) error {
+	e, err := x.c.d.Store.Event(ctx, o.Event)
+	if err == nil && e.Erased.IsZero() && !slices.Contains(e.Recipes, o.Key.Recipe) {
+		return refused(operation.ErrFormerRecipe, o)
+	}
+	if errors.Is(err, inbox.ErrNotFound) {
+		return nil // the write says so
+	}
+	return err
 }
 
 // waits tells whether an operation may be redriven.

@@ -260,3 +260,26 @@ func TestWhatIsNotThereCannotBeRedriven(t *testing.T) {
 		t.Errorf("its event is gone: %v", err)
 	}
 }
+
+// A draft of a former version may still be rejected, and its event may run under the raised one by then: nobody would
+// come to work on what is opened for it.
+func TestAnOperationOfAFormerRecipeIsNotOpened(t *testing.T) {
+	for _, state := range []operation.State{operation.Failed, operation.Rejected} {
+		t.Run(string(state), func(t *testing.T) {
+			w := newWorks()
+			e := w.event(1, "product:794", 5)
+			o := w.fail(e, "9f2c")
+			w.change(o.Key, func(o *operation.Operation) { o.State = state })
+			raised := w.events[e.ID]
+			raised.Recipes = []inbox.RecipeRef{{Name: o.Key.Recipe.Name, Version: o.Key.Recipe.Version + 1}}
+			w.events[e.ID] = raised
+			_, err := w.control().Redrive(t.Context(), shop, redrive(o.Key.String()))
+			if !errors.Is(err, operation.ErrFormerRecipe) || !errors.Is(err, operation.ErrRefused) {
+				t.Errorf("%v", err)
+			}
+			if now, _ := w.Operation(t.Context(), o.Key); now.State != state || w.events[e.ID].Generation != 0 || len(w.done()) != 0 {
+				t.Errorf("it is %s, its event has generation %d, recorded %q", now.State, w.events[e.ID].Generation, w.done())
+			}
+		})
+	}
+}

@@ -28,8 +28,7 @@ func Decode(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("not UTF-8: %w", ErrMalformed)
 	}
-	p := parser{text: string(raw)}
-	v, err := p.all()
+	v, err := parse(string(raw))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, ErrMalformed)
 	}

@@ -54,6 +54,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a NUL after it", "{}\x00"},
 		{"a NUL within a text", "\"a\x00b\""},
 		{"a line break within a text", "\"a\nb\""},
+		{"a line break behind an escape", "\"\\t\n\""},
 		{"bytes that are not UTF-8", "\"\xff\""},
 		{"a surrogate as bytes", "\"\xed\xa0\x80\""},
 		{"UTF-16", "\xff\xfe{\x00}\x00"},
@@ -85,6 +86,9 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	if _, err := document.Decode([]byte(nest("[", "]", document.MaxDepth))); err != nil {
 		t.Errorf("the deepest nesting that is allowed: %v", err)
+	}
+	if _, err := document.Decode([]byte("[" + strings.Repeat(`[],{"a":{}},`, document.MaxDepth) + "0]")); err != nil {
+		t.Errorf("more brackets beside each other than may be in each other: %v", err)
 	}
 }
 

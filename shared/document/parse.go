@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -28,7 +29,19 @@ var (
 	errMore      = errors.New("something follows the JSON value")
 )
 
-// all reads a value that is all there is.
+// scratches are the buffers of parsers that have ended.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// parse reads a value that is all there is of a text.
+func parse(text string) (any, error) {
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	p := parser{text: text, scratch: *scratch}
+	v, err := p.all()
+	*scratch = p.scratch
+	return v, err
+}
+
 func (p *parser) all() (any, error) {
 	v, err := p.value()
 	if err != nil {
@@ -177,8 +190,8 @@ func (p *parser) string() (string, error) {
 
 // escaped goes on with a text that began there, from its first escape.
 func (p *parser) escaped(begin int) (string, error) {
-	if p.scratch == nil { // once for all texts: no escape is shorter than what it stands for
-		p.scratch = make([]byte, 0, len(p.text)-begin)
+	if most := len(p.text) - begin; cap(p.scratch) < most { // enough for every text that follows: no escape is shorter than what it stands for
+		p.scratch = make([]byte, 0, most)
 	}
 	b := p.scratch[:0]
 	for p.at < len(p.text) {

@@ -28,6 +28,9 @@ var (
 	// ErrInWork says that the event which waits for a failed operation is not parked yet: it is still worked on.
 	ErrInWork = errors.New("its event is still in work")
 
+	// ErrFormerRecipe says that the event which would be opened for it runs under a later version of its recipe by now.
+	ErrFormerRecipe = errors.New("its event runs under a raised recipe")
+
 	// ErrNotWaiting says that what is to be decided or dismissed does not wait for this.
 	ErrNotWaiting = errors.New("it does not wait for this")
 )

@@ -55,6 +55,7 @@ var known = []struct {
 	{operation.ErrOutlived, 409, "Older than results are kept"},
 	{operation.ErrOtherFailure, 409, "Another failure"},
 	{operation.ErrInWork, 409, "Still in work"},
+	{operation.ErrFormerRecipe, 409, "Under a raised recipe"},
 	{operation.ErrNewerResult, 409, "Set aside"},
 	{&operation.OvertakenError{Newer: operation.Result{Output: []byte("CANARY")}}, 409, "Set aside"},
 	{operation.ErrNotWaiting, 409, "Does not wait for this"},

@@ -37,6 +37,10 @@ var (
 		Type: "urn:engang:problem:in-work", Title: "Still in work", Status: http.StatusConflict,
 		Detail: "The event that waits for it is still in work, and nothing was done. Ask again in a moment; where a pause or a limit holds the event, when that is over.",
 	}
+	formerRecipe = Problem{
+		Type: "urn:engang:problem:former-recipe", Title: "Under a raised recipe", Status: http.StatusConflict,
+		Detail: "The event that waits for it was replayed and runs under a later version of the recipe, so that nobody would work on this one, and nothing was done. Look at what the later version came to.",
+	}
 	newerResult = Problem{
 		Type: "urn:engang:problem:set-aside", Title: "Set aside", Status: http.StatusConflict,
 		Detail: "A newer version of the object has its result already, so the draft was set aside and nothing of it became a result. There is nothing left to decide.",

@@ -120,6 +120,7 @@ var table = []row{
 	{target: operation.ErrOutlived, problem: outlived, fill: stands},
 	{target: operation.ErrOtherFailure, problem: otherFailure, fill: standsAnew},
 	{target: operation.ErrInWork, problem: inWork, fill: stands},
+	{target: operation.ErrFormerRecipe, problem: formerRecipe, fill: stands},
 	{target: operation.ErrNewerResult, problem: newerResult, fill: version},
 	{target: operation.ErrNotWaiting, problem: notWaiting, fill: stands},
 	{target: operation.ErrRefused, problem: refused, fill: standing},

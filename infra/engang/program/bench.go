@@ -38,14 +38,20 @@ func (p *program) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// mostBenched bounds what a bench is asked for.
-const mostBenched = 100_000_000
+// What a bench can be asked for: of fewer rounds nobody could say how much they vary.
+const (
+	mostBenched = 100_000_000
+	leastRounds = 3
+)
 
 func (p *program) bench(ctx context.Context, o bench.Options) (err error) {
 	for name, n := range map[string]int{"events": o.Events, "parallel": o.Parallel, "duplicates": o.Duplicates, "rounds": o.Rounds, "stored": o.Stored} {
 		least := 1
-		if name == "stored" {
+		switch name {
+		case "stored":
 			least = bench.Few
+		case "rounds":
+			least = leastRounds
 		}
 		if n < least || n > mostBenched {
 			return usage("--%s %d: a number from %d to %d", name, n, least, mostBenched)

@@ -25,7 +25,7 @@ func TestBenchCountsTheSameOverManyEventsAsOverFew(t *testing.T) {
 	t.Setenv(asProgram, "1") // the engines beside it are this binary
 	for engine, args := range engines {
 		t.Run(engine, func(t *testing.T) {
-			code, stdout, stderr := run(t, t.Context(), append([]string{"bench", "--events", "20", "--stored", "200", "--rounds", "2", "--json"}, args...)...)
+			code, stdout, stderr := run(t, t.Context(), append([]string{"bench", "--events", "20", "--stored", "200", "--rounds", "3", "--json"}, args...)...)
 			var r bench.Report
 			if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
 				t.Fatalf("exit %d %v %s%s", code, err, stdout, stderr)
@@ -77,6 +77,7 @@ func TestBenchStaysOnThisMachine(t *testing.T) {
 		{"https, which no local engine speaks", []string{"--model", "https://127.0.0.1/v1"}, 2, "no http address"},
 		{"nothing there", []string{"--dynamodb", gone.URL}, 1, "nothing answers"},
 		{"fewer stored than few", []string{"--stored", "9"}, 2, "--stored 9"},
+		{"one round, which says nothing of how rounds vary", []string{"--rounds", "1"}, 2, "--rounds 1"},
 		{"no events", []string{"--events", "0"}, 2, "--events 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,33 +49,23 @@ func (p *program) simulateCommand() *cobra.Command {
 
 // A simulationDoc says what histories came to.
 type simulationDoc struct {
-	Kind    string            `json:"kind"` // "simulation"
-	Seeds   int               `json:"seeds"`
-	First   uint64            `json:"first"`
-	Digest  string            `json:"digest,omitempty"` // of one history, the same both times
-	Counts  simulation.Counts `json:"counts"`
-	PerS    float64           `json:"seeds_per_second"`
-	Per     float64           `json:"paid_calls_per_operation"`
-	Others  float64           `json:"others_per_operation"` // without the calls that are known to have brought nothing: at most 1
-	Broken  []brokenDoc       `json:"broken"`
-	History []string          `json:"history,omitempty"`
-}
-
-// A brokenDoc is a seed that broke a promise.
-type brokenDoc struct {
-	Seed       uint64   `json:"seed"`
-	Violations []string `json:"violations"`
-	Command    string   `json:"command"` // that makes it again
-	Left       int      `json:"left"`    // of what happened, in the shortened history
-	Of         int      `json:"of"`      // in the whole one
-	History    []string `json:"history"` // shortened
+	Kind    string               `json:"kind"` // "simulation"
+	Seeds   int                  `json:"seeds"`
+	First   uint64               `json:"first"`
+	Digest  string               `json:"digest,omitempty"` // of one history, the same both times
+	Counts  simulation.Counts    `json:"counts"`
+	PerS    float64              `json:"seeds_per_second"`
+	Per     float64              `json:"paid_calls_per_operation"`
+	Others  float64              `json:"others_per_operation"` // without the calls that are known to have brought nothing: at most 1
+	Broken  []simulation.Finding `json:"broken"`
+	History []string             `json:"history,omitempty"`
 }
 
 // mostBroken is how many broken seeds are looked into; the others are only counted.
 const mostBroken = 3
 
 func (p *program) simulate(ctx context.Context, s simulating) error {
-	doc := simulationDoc{Kind: "simulation", Seeds: s.seeds, First: s.seed, Broken: []brokenDoc{}}
+	doc := simulationDoc{Kind: "simulation", Seeds: s.seeds, First: s.seed, Broken: []simulation.Finding{}}
 	began, b := p.Now(), bar{p.Progress}
 	var broken []simulation.Outcome
 	err := simulation.Many(ctx, simulation.Options{Seed: s.seed}, s.seeds, runtime.GOMAXPROCS(0), func(o simulation.Outcome) bool {
@@ -92,28 +82,23 @@ func (p *program) simulate(ctx context.Context, s simulating) error {
 	}
 	doc.PerS = float64(doc.Counts.Histories) / max(p.Now().Sub(began).Seconds(), 0.001)
 	for i, o := range broken {
-		one := brokenDoc{Seed: o.Seed, Violations: o.Violations, Command: p.again(o.Seed), Of: len(o.Happened)}
-		if i < mostBroken {
-			if err := shorten(ctx, &one); err != nil {
-				return err
-			}
+		tries := shortenTries
+		if i >= mostBroken {
+			tries = 0
 		}
-		doc.Broken = append(doc.Broken, one)
+		if err := p.found(ctx, &doc, o, tries); err != nil {
+			return err
+		}
 	}
 	return p.tellSimulation(doc)
 }
 
-func (p *program) again(seed uint64) string {
-	return p.suggest(fmt.Sprintf("simulate --seed %d", seed))
-}
-
-func shorten(ctx context.Context, one *brokenDoc) error {
-	short, _, err := simulation.Shorten(ctx, simulation.Options{Seed: one.Seed}, shortenTries)
-	if err != nil {
-		return err
-	}
-	one.History, one.Left = short.History, len(short.Happened)
-	return nil
+// found adds a seed that breaks a promise to the document.
+func (p *program) found(ctx context.Context, doc *simulationDoc, o simulation.Outcome, tries int) error {
+	f, err := simulation.Explain(ctx, simulation.Options{}, o, tries)
+	f.Command = p.suggest(fmt.Sprintf("simulate --seed %d", o.Seed))
+	doc.Broken = append(doc.Broken, f)
+	return err
 }
 
 // replaySeed makes one history twice, and shows it.
@@ -131,14 +116,12 @@ func (p *program) replaySeed(ctx context.Context, seed uint64) error {
 	if first.Digest != second.Digest {
 		return fmt.Errorf("seed %d made two histories: %s and %s: what is simulated depends on more than its seed", seed, first.Digest, second.Digest)
 	}
-	doc := simulationDoc{Kind: "simulation", Seeds: 1, First: seed, Digest: first.Digest, Counts: first.Counts, Broken: []brokenDoc{}, History: first.History}
+	doc := simulationDoc{Kind: "simulation", Seeds: 1, First: seed, Digest: first.Digest, Counts: first.Counts, Broken: []simulation.Finding{}, History: first.History}
 	doc.PerS = 2 / max(p.Now().Sub(began).Seconds(), 0.001)
 	if len(first.Violations) > 0 {
-		one := brokenDoc{Seed: seed, Violations: first.Violations, Command: p.again(seed), Of: len(first.Happened)}
-		if err := shorten(ctx, &one); err != nil {
+		if err := p.found(ctx, &doc, first, shortenTries); err != nil {
 			return err
 		}
-		doc.Broken = append(doc.Broken, one)
 	}
 	return p.tellSimulation(doc)
 }
@@ -167,18 +150,14 @@ func (d simulationDoc) text() string {
 	for _, line := range d.History {
 		fmt.Fprintln(&b, line)
 	}
-	for _, one := range d.Broken {
-		fmt.Fprintf(&b, "\nseed %d breaks promises:\n", one.Seed)
-		for _, v := range one.Violations {
-			fmt.Fprintln(&b, " ", v)
-		}
-		if len(one.History) > 0 {
-			fmt.Fprintf(&b, "shortened history (%d of %d things that the seed had happen):\n%s\n", one.Left, one.Of, strings.Join(one.History, "\n"))
-		}
-		fmt.Fprintln(&b, "again:", one.Command)
+	violations := 0
+	for _, f := range d.Broken {
+		violations += len(f.Violations)
+		b.WriteString("\n")
+		_ = f.Write(&b) // a builder takes everything
 	}
 	c := d.Counts
-	fmt.Fprintf(&b, "\n%d violations in %s from seed %d (%.1f a second), %d steps\n", len(d.Broken), text.Count(c.Histories, "history", "histories"), d.First, d.PerS, c.Steps)
+	fmt.Fprintf(&b, "\n%d violations in %s from seed %d (%.1f a second), %d steps\n", violations, text.Count(c.Histories, "history", "histories"), d.First, d.PerS, c.Steps)
 	fmt.Fprintf(&b, "deliveries          %8d   events stored %d, messages given twice %d, sweeps %d\n", c.Deliveries, c.Events, c.Repeats, c.Sweeps)
 	fmt.Fprintf(&b, "acts of people      %8d   decisions on drafts that took effect %d\n", c.Acts, c.Decisions)
 	fmt.Fprintf(&b, "crashes             %8d   runs stopped at the end of their time %d\n", c.Crashes, c.TimesOver)

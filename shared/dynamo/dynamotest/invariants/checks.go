@@ -152,7 +152,7 @@ func resultIsNewest(all Items) (bad []string) {
 			for _, k := range recipesOf(took(e)) {
 				others[partition(e, k[0])+" / "+k[1]+" "+e["rank"]] = true
 			}
-		case e["st"] == "parked":
+		case e["st"] == "parked", e["how"] == "cancelled": // with one of its recipes, when another was done
 			for _, id := range doneOf(e) {
 				others[id+" "+e["rank"]] = true
 			}

@@ -10,14 +10,21 @@ import (
 // Where an event has several recipes, each has an end of its own, and the event says one word for all of them.
 
 // accepted gives events as far as their operations have come to an output that stands. What a person rejected, cancelled
-// or opened again has no result, and what gave way to a newer event need not have one: that one may have failed.
+// or opened again has no result, and what gave way to a newer event need not have one: that one may have failed, or be
+// about to write it.
 func accepted(all Items) func(Item) Item {
-	without := map[string]bool{}
+	ops, open := map[string]Item{}, map[string]bool{}
 	for _, o := range all.Operations() {
-		without[o.id()] = o["st"] != "completed"
+		ops[o.id()] = o
+	}
+	for _, e := range all.Events() {
+		open[strings.TrimPrefix(e["pk"], "E#")] = e["st"] == "received"
 	}
 	return func(e Item) Item {
-		names := slices.DeleteFunc(strings.Split(e["op"], "\n"), func(name string) bool { return without[operationID(e, name)] })
+		names := slices.DeleteFunc(strings.Split(e["op"], "\n"), func(name string) bool {
+			o, there := ops[operationID(e, name)]
+			return there && (o["st"] != "completed" || "E#"+o["ev"] != e["pk"] && open[o["ev"]])
+		})
 		own := maps.Clone(e)
 		own["op"] = strings.Join(names, "\n")
 		return own
