@@ -49,7 +49,7 @@ var Lifecycle = lifecycle.Machine[State]{
 	States: []lifecycle.State[State]{
 		{Name: Received, Means: "Stored and not settled: it stands in the open index, and a worker or the reconciler moves it on; a crash leaves it there."},
 		{Name: Settled, Rest: true, Means: "All that it asked for is done or decided; it leaves the table event_days later."},
-		{Name: Parked, Waiting: true, Means: "Set aside with a reason; a person redrives or dismisses it."},
+		{Name: Parked, Waiting: true, Means: "Set aside with a reason; a person redrives or dismisses it, or a newer event waits in its place."},
 	},
 	Transitions: []lifecycle.Transition[State]{Settle, Park, Push, HandOver, TakeUp, Redrive, Reopen, Dismiss, Replay, Erase, Empty},
 }
