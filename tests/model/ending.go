@@ -93,7 +93,7 @@ func (t turn) settles(st uint8, n note) {
 	}
 	t.write(n, func(ns *State) (bool, string) {
 		x := &ns.ev[t.w.ev]
-		if !moveSettle.allows(x.st) || x.gen != t.w.gen && !(t.a("no-generation") && st == evDone) {
+		if !moveSettle.allows(x.st) || x.gen != t.w.gen && !t.a("no-generation") {
 			return false, ""
 		}
 		t.moveEvent(x, moveSettle, st)
