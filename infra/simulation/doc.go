@@ -16,6 +16,7 @@
 // every promise is judged over the whole table and over what was seen on the way ([Outcome.Violations]).
 //
 // The times are those of a deployed system, with a longer limit on a worker's run than on its lease, so that one that
-// stalls wakes up to a lease that another has. Not simulated: two calls of one worker at once, waiting for the end of
-// an invocation's time (it is stopped by it instead), TTL, and faults of a person's reads.
+// stalls wakes up to a lease that another has. Not simulated: deliveries that hold many events, bodies in the bucket,
+// catch-up, erasing, what leaves by TTL, several messages in one run of a worker, a worker that gives up when its run is
+// nearly over (it is stopped instead), and faults of a person's reads.
 package simulation

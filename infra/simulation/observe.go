@@ -165,7 +165,7 @@ func (w *world) observeCall(a *actor, name string, one requestBody, nth int) str
 		w.records(a, op, func(p *paying) { p.outputs++ })
 	case "W7 retry", "W7 fail", "W24 pause":
 		w.records(a, op, func(p *paying) { p.recorded++ })
-	case "cancel":
+	case "cancel", "W9 exhaust": // whoever has the lease loses it
 		if nth == 0 {
 			l := w.leases[op]
 			l.token++

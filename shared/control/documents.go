@@ -116,6 +116,8 @@ type Attempt struct {
 	PriceAsOf        string            `json:"price_as_of,omitempty"`
 	DurationMS       int64             `json:"duration_ms,omitempty"`
 	RetryAfterMS     int64             `json:"retry_after_ms,omitempty"`
+	BackoffMS        int64             `json:"backoff_ms,omitempty"`     // how long nothing is tried after it
+	BackoffMaxMS     int64             `json:"backoff_max_ms,omitempty"` // what the random part of that stays below
 	RateLimits       string            `json:"rate_limits,omitempty"`
 }
 

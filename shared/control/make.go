@@ -144,6 +144,7 @@ func attemptOf(a operation.Attempt) Attempt {
 		RequestID: a.RequestID, RequestDigest: digest(a.RequestDigest), Status: a.Status, IncompleteReason: a.IncompleteReason, ErrorCode: a.ErrorCode,
 		HTTPStatus: a.HTTPStatus, Tokens: a.Tokens, ServiceTier: a.ServiceTier, PriceAsOf: a.PriceAsOf,
 		DurationMS: a.Duration.Milliseconds(), RetryAfterMS: a.RetryAfter.Milliseconds(), RateLimits: a.RateLimits,
+		BackoffMS: a.Backoff.Milliseconds(), BackoffMaxMS: a.BackoffMax.Milliseconds(),
 	}
 	return out
 }

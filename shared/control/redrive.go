@@ -54,8 +54,8 @@ type Redriven struct {
 // newest event that waits for it; or an event that was parked, with every operation of its own that failed. The
 // event is sent to the work queue afterwards: a crash before leaves it open, and the reconciler sends it.
 //
-// It is recorded first, since nothing that is stored says afterwards who did it. What is refused after that is
-// recorded as refused.
+// It is recorded first, since nothing that is stored says afterwards who did it. What is refused is recorded as
+// refused.
 //
 // It returns [ErrReason], the errors of [Control.Show], an *[operation.RefusedError] or *[inbox.RefusedError] for
 // what does not wait for this (any more), with [operation.ErrFormerRecipe] where the event runs under a raised recipe
@@ -113,17 +113,21 @@ func (x *redriving) named(ctx context.Context) error {
 
 // operation redrives one operation. It names what was seen; whatever happened since refuses it.
 func (x *redriving) operation(ctx context.Context, o operation.Operation) error {
+	id := o.Key.String()
+	err := x.wanted(ctx, o)
 	if !x.waits(o) {
-		return &operation.RefusedError{Stored: o}
+		err = &operation.RefusedError{Stored: o}
 	}
-	if err := x.wanted(ctx, o); err != nil {
+	switch {
+	case errors.Is(err, operation.ErrRefused):
+		return x.refuse(ctx, id, err)
+	case err != nil:
 		return err
 	}
-	id := o.Key.String()
 	if err := x.record(ctx, "redrive", id); err != nil {
 		return err
 	}
-	err := x.c.d.Store.Redrive(ctx, operation.Redrive{
+	err = x.c.d.Store.Redrive(ctx, operation.Redrive{
 		Key: o.Key, Seen: o.State, Token: o.Token, Event: o.Event, WriteID: x.c.d.NewID(), Now: x.now, Due: x.due(),
 	})
 	switch {
@@ -173,7 +177,7 @@ func (x *redriving) event(ctx context.Context) error {
 		return err
 	}
 	if e.State != inbox.Parked {
-		return &inbox.RefusedError{Stored: e}
+		return x.refuse(ctx, x.r.ID, &inbox.RefusedError{Stored: e})
 	}
 	x.doc.ID, x.doc.Was, x.doc.Category = x.r.ID, string(e.State), e.Category
 	for _, name := range e.Operations {
@@ -201,7 +205,7 @@ func (x *redriving) event(ctx context.Context) error {
 // alone opens an event that no operation of its own holds.
 func (x *redriving) alone(ctx context.Context, e inbox.Event) error {
 	if x.r.Listed && e.Dismissed != nil {
-		return &inbox.RefusedError{Stored: e}
+		return x.refuse(ctx, x.r.ID, &inbox.RefusedError{Stored: e})
 	}
 	if err := x.record(ctx, "redrive", x.r.ID); err != nil {
 		return err
@@ -215,6 +219,14 @@ func (x *redriving) alone(ctx context.Context, e inbox.Event) error {
 	}
 	x.doc.Events = append(x.doc.Events, string(e.ID))
 	return nil
+}
+
+// refuse records what was asked for by name and is not done. Of a list it is no news: others came first.
+func (x *redriving) refuse(ctx context.Context, target string, why error) error {
+	if x.r.Listed {
+		return why
+	}
+	return errors.Join(why, x.record(ctx, "redrive, refused", target))
 }
 
 // send tells the workers. What is not sent is open, and due when the reconciler looks.

@@ -143,7 +143,7 @@ func TestWhatDoesNotWaitIsRefused(t *testing.T) {
 		o := w.fail(w.event(1, "product:794", 5), "9f2c")
 		w.change(o.Key, func(o *operation.Operation) { o.State = state })
 		_, err := w.control().Redrive(t.Context(), shop, redrive(o.Key.String()))
-		if refused, ok := errors.AsType[*operation.RefusedError](err); !ok || refused.Stored.State != state || len(w.trail)+len(w.sent) != 0 {
+		if refused, ok := errors.AsType[*operation.RefusedError](err); !ok || refused.Stored.State != state || len(w.sent) != 0 || len(w.trail) != 1 || w.trail[0].Act != "redrive, refused" {
 			t.Errorf("%s: %v, recorded %q", state, err, w.done())
 		}
 	}
@@ -153,7 +153,7 @@ func TestWhatDoesNotWaitIsRefused(t *testing.T) {
 		e.State = state
 		w.events[e.ID] = e
 		_, err := w.control().Redrive(t.Context(), shop, redrive(string(e.ID)))
-		if refused, ok := errors.AsType[*inbox.RefusedError](err); !ok || refused.Stored.State != state || len(w.trail)+len(w.sent) != 0 {
+		if refused, ok := errors.AsType[*inbox.RefusedError](err); !ok || refused.Stored.State != state || len(w.sent) != 0 || len(w.trail) != 1 || w.trail[0].Act != "redrive, refused" {
 			t.Errorf("%s: %v, recorded %q", state, err, w.done())
 		}
 	}
@@ -277,7 +277,7 @@ func TestAnOperationOfAFormerRecipeIsNotOpened(t *testing.T) {
 			if !errors.Is(err, operation.ErrFormerRecipe) || !errors.Is(err, operation.ErrRefused) {
 				t.Errorf("%v", err)
 			}
-			if now, _ := w.Operation(t.Context(), o.Key); now.State != state || w.events[e.ID].Generation != 0 || len(w.done()) != 0 {
+			if now, _ := w.Operation(t.Context(), o.Key); now.State != state || w.events[e.ID].Generation != 0 || len(w.trail) != 1 || w.trail[0].Act != "redrive, refused" {
 				t.Errorf("it is %s, its event has generation %d, recorded %q", now.State, w.events[e.ID].Generation, w.done())
 			}
 		})

@@ -112,6 +112,7 @@ func (j *job) hold(ctx context.Context, lease operation.Lease, a operation.Attem
 // again gives the operation back until its not-before time, or gives it up at the last permitted claim.
 func (j *job) again(ctx context.Context, lease operation.Lease, a operation.Attempt, wait time.Duration) (ending, error) {
 	if lease.Claims >= j.attempts() {
+		a.Backoff, a.BackoffMax = 0, 0
 		return j.fail(ctx, lease, a, fmt.Sprintf("%d attempts used up; the last: %s", lease.Claims, a.Reason), a.Category)
 	}
 	until := j.Now().Add(wait)

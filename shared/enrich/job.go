@@ -223,7 +223,9 @@ func (j *job) answered(ctx context.Context, lease operation.Lease, answer operat
 	case operation.Usable:
 		return j.checked(ctx, lease, a, answer.Output)
 	case operation.Transient:
-		return j.again(ctx, lease, a, j.backoff(lease.Claims, a.RetryAfter))
+		a.BackoffMax = j.backoffBound(lease.Claims)
+		a.Backoff = max(j.jitter(a.BackoffMax), a.RetryAfter)
+		return j.again(ctx, lease, a, a.Backoff)
 	case operation.Truncated:
 		if truncatedBefore(lease.Before.Attempts) {
 			return j.fail(ctx, lease, a, "cut off by the length limit twice", operation.CategoryUnusableOutput)
@@ -269,11 +271,11 @@ func (j *job) flaws(output []byte, spent operation.Money) string {
 	return joined(append([]string{"policy draft"}, raised...))
 }
 
-// backoff is a random wait below a bound that doubles with each claim, and at least what the provider asks for.
-func (j *job) backoff(claims int, asked time.Duration) time.Duration {
+// backoffBound is what the random wait after a passing failure stays below: it doubles with each claim.
+func (j *job) backoffBound(claims int) time.Duration {
 	bound := j.Limits.BackoffBase
 	for i := 1; i < claims && bound < j.Limits.BackoffMax; i++ {
 		bound *= 2
 	}
-	return max(j.jitter(min(bound, j.Limits.BackoffMax)), asked)
+	return min(bound, j.Limits.BackoffMax)
 }

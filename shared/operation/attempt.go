@@ -80,7 +80,9 @@ type Attempt struct {
 	PriceAsOf        string        `json:"price_as_of,omitempty"`
 	Duration         time.Duration `json:"duration_ns,omitempty"`
 	RetryAfter       time.Duration `json:"retry_after_ns,omitempty"`
-	RateLimits       string        `json:"rate_limits,omitempty"` // headers of a refusal
+	RateLimits       string        `json:"rate_limits,omitempty"`    // headers of a refusal
+	Backoff          time.Duration `json:"backoff_ns,omitempty"`     // how long nothing is tried after it
+	BackoffMax       time.Duration `json:"backoff_max_ns,omitempty"` // what the random part of that stays below; it doubles with each claim
 }
 
 // An Answer is what came of one model call: the facts for the attempt, and the output where there is one.

@@ -25,13 +25,19 @@ func TestOutlived(t *testing.T) {
 		{"the last call counts", []operation.Attempt{call(0), call(300)}, at(0), at(600), false},
 		{"also when attempts without a call follow", []operation.Attempt{call(0), {StartedAt: at(300)}}, at(0), at(400), true},
 		{"never called, and just received", nil, at(400), at(400), false},
-		{"never called, received long ago", nil, at(0), at(371), true},
+		{"never called, received long ago", nil, at(0), at(400), true},
+		{"never called, received within the life of results", nil, at(0), at(399), false},
 		{"the same content came again not long ago", []operation.Attempt{call(0)}, at(399), at(401), false},
 		{"nothing is known", nil, time.Time{}, at(4000), false},
 		{"a draft, whose event is gone", []operation.Attempt{call(0)}, time.Time{}, at(400), true},
 	} {
 		if got := operation.Outlived(c.log, c.received, c.now, 400*day); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+	for _, kept := range []int{1, 7, 30, 31, 60} { // results may live for a day
+		if operation.Outlived(nil, at(0), at(0).Add(22*time.Hour), time.Duration(kept)*day) || operation.Outlived([]operation.Attempt{call(0)}, at(0), at(0).Add(22*time.Hour), time.Duration(kept)*day) {
+			t.Errorf("with results that live for %d days, what came today is outlived", kept)
 		}
 	}
 	if !operation.Outlived([]operation.Attempt{call(0)}, at(0), at(8), 7*day) || operation.Outlived([]operation.Attempt{call(0)}, at(0), at(6), 7*day) {

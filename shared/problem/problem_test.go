@@ -196,7 +196,7 @@ func TestADecisionThatIsRefusedSaysWhatStands(t *testing.T) {
 		says   string
 		stands problem.Standing
 	}{
-		{"decided", errors.Join(operation.ErrDecided, &operation.RefusedError{Stored: stored}), "The draft is rejected, decided by ann at 2026-11-29T12:30:00Z, ", standing},
+		{"decided", errors.Join(operation.ErrDecided, &operation.RefusedError{Stored: stored}), "The draft was rejected by ann at 2026-11-29T12:30:00Z, ", standing},
 		{"another draft", errors.Join(operation.ErrOtherDraft, &operation.RefusedError{Stored: stored}), "The digest is not that of the draft", standing},
 		{"a newer draft", errors.Join(operation.ErrNewerDraft, &operation.RefusedError{Stored: stored}), "is of version 2026-11-29T12:00:00Z: product:794/card@3/9f.", standing},
 		{"a newer result", &operation.OvertakenError{Newer: operation.Result{Operation: key, Rank: stored.Rank, Digest: "cd", Output: []byte("CANARY")}}, "is of version 2026-11-29T12:00:00Z", result},

@@ -114,11 +114,26 @@ func hashed(digest string) string {
 func decidedBy(p *Problem, err error) {
 	stands(p, err)
 	if s := p.Stands; s != nil && s.At != nil {
-		p.Detail = fmt.Sprintf("The draft is %s, decided by %s at %s, and nothing was done: one decision is all there is.", s.State, s.By, s.At.Format(time.RFC3339))
-		if s.State != string(operation.Completed) {
+		p.Detail = fmt.Sprintf("The draft was %s by %s at %s, and nothing was done: one decision is all there is.", wordOf(operation.State(s.State)), s.By, s.At.Format(time.RFC3339))
+		if s.State == string(operation.Completed) {
+			p.Detail += " It is the result; a newer version of the object brings another draft."
+		} else {
 			p.Detail += " To have the work done again, redrive it by name."
 		}
 	}
+}
+
+// wordOf is what a person did to a draft that stands so now.
+func wordOf(s operation.State) string {
+	switch s {
+	case operation.Completed:
+		return "approved"
+	case operation.Failed:
+		return "cancelled"
+	case operation.Superseded:
+		return "set aside"
+	}
+	return string(s)
 }
 
 // version names the object version of what stands there.

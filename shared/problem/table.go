@@ -35,7 +35,7 @@ var (
 	}
 	notConfigured = Problem{
 		Type: "urn:engang:problem:not-configured", Title: "Not configured", Status: http.StatusNotFound,
-		Detail: "Nothing of this name is configured here, and nothing was stored. Check the name in the address, and that its configuration was applied.",
+		Detail: "Nothing of this name is configured here, and nothing was stored. Check the name, and that its configuration was applied.",
 	}
 	notFound = Problem{
 		Type: "urn:engang:problem:not-found", Title: "Not found", Status: http.StatusNotFound,

@@ -59,35 +59,22 @@ func await(t *testing.T, s *local.System) control.Object {
 	}
 }
 
-// A worker's process is killed at each named point, and another one finishes: one result, and no more calls than
-// a crash there costs.
+// A worker's process is killed at a named point, and another one finishes: one result, and no more calls than a crash
+// there costs. The other points, of all functions, are those of TestProcessesAreKilledAtTheirCalls.
 func TestAKilledProcessIsTakenOver(t *testing.T) {
-	for _, c := range []struct {
-		kind            string
-		calls, attempts int
-	}{
-		{"kill@after-claim", 1, 2},
-		{"kill@before-call", 1, 2},
-		{"kill@after-call", 2, 2}, // its answer is lost with it
-		{"kill@after-W4", 1, 1},
-		{"kill@after-W5", 1, 1},
-	} {
-		t.Run(c.kind, func(t *testing.T) {
-			t.Parallel()
-			s := start(t, local.Options{Speed: 50, Faults: "worker:" + c.kind})
-			deliver(t, s)
-			for len(s.Faults().Fired()) == 0 {
-				time.Sleep(time.Millisecond)
-			}
-			deliver(t, s) // a repeat of an open event is enqueued again, and waits for the lease to end
-			o := await(t, s)
-			if len(o.Operations) != 1 || len(o.Operations[0].Attempts) != c.attempts || s.Stub().Count() != c.calls {
-				t.Errorf("%d calls, object %+v", s.Stub().Count(), o)
-			}
-			if fired := s.Faults().Fired(); len(fired) != 1 || fired[0].Function != "enrichment" || fired[0].Invocation == "" || fired[0].Fault != "worker:"+c.kind {
-				t.Errorf("fired %+v", fired)
-			}
-		})
+	t.Parallel()
+	s := start(t, local.Options{Speed: 50, Faults: "worker:kill@after-call"})
+	deliver(t, s)
+	for len(s.Faults().Fired()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	deliver(t, s) // a repeat of an open event is enqueued again, and waits for the lease to end
+	o := await(t, s)
+	if len(o.Operations) != 1 || len(o.Operations[0].Attempts) != 2 || s.Stub().Count() != 2 { // its answer is lost with it
+		t.Errorf("%d calls, object %+v", s.Stub().Count(), o)
+	}
+	if fired := s.Faults().Fired(); len(fired) != 1 || fired[0].Function != "enrichment" || fired[0].Invocation == "" || fired[0].Fault != "worker:kill@after-call" {
+		t.Errorf("fired %+v", fired)
 	}
 }
 

@@ -13,6 +13,9 @@ const contactBatch = `[{"eventId":1,"subscriptionId":11,"portalId":62515,"appId"
 
 const contactAlone = `[{"eventId":1,"subscriptionId":11,"portalId":62515,"appId":54321,"occurredAt":1795982400000,"subscriptionType":"contact.creation","attemptNumber":0,"objectId":123}]`
 
+// A request makes the same signed request each time.
+type request func(s *system) *http.Request
+
 // batchOf is a delivery of HubSpot, signed over the address that it knows.
 func batchOf(body string) request {
 	return func(s *system) *http.Request {

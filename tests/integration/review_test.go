@@ -111,7 +111,7 @@ func TestADecisionIsForOneDraft(t *testing.T) {
 			t.Fatalf("approved: %+v", d)
 		}
 		d := s.decide("bob", "reject", of(o))
-		if d.Code != http.StatusConflict || d.Problem.Type != "urn:engang:problem:decided" || d.Problem.Stands.By != people+"ann" || d.Problem.Stands.State != "completed" || !strings.Contains(d.Problem.Detail, "decided by "+people+"ann at ") {
+		if d.Code != http.StatusConflict || d.Problem.Type != "urn:engang:problem:decided" || d.Problem.Stands.By != people+"ann" || d.Problem.Stands.State != "completed" || !strings.Contains(d.Problem.Detail, "approved by "+people+"ann at ") {
 			t.Errorf("rejected after the approval: %+v", d)
 		}
 		s.rest()

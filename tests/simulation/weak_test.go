@@ -25,14 +25,10 @@ var weakened = []struct {
 	{"a lease is taken over while it runs", without("W3 claim", "#exp < :past", "#exp"), 1, []string{"one-paid-call"}},
 	{"a commit compares neither token nor name", simulation.Options{Weak: []simulation.Weakening{
 		{Call: "W4 complete", Part: "#tok = :token AND #own = :me", Instead: always("#tok", "#tok = :token") + " AND " + always("#own", "#own = :me")},
-	}}, 1, []string{"one-paid-call", "one-operation"}},
+	}}, 30, []string{"one-paid-call", "one-operation"}},
 	{"a result compares no rank", without("W5 result", "#rank < :rank", "#rank"), 1, []string{"newest-wins", "progress"}},
-	{"an end compares neither the generation nor what it is parked on", simulation.Options{Weak: []simulation.Weakening{
-		{Call: "W6 settle", Part: "#gen = :generation", Instead: always("#gen", "#gen = :generation")},
-		{Call: "W6 settle", Part: "#ev = :waiting AND #st = :failed", Instead: always("#ev", "#ev = :waiting") + " AND " + always("#st", "#st = :failed")},
-	}}, 1, []string{"no-dead-ends", "durable-ack"}},
 	{"an event is stored over itself", without("W1 put event", "attribute_not_exists(#pk)", "#pk"), 1, []string{"newest-wins", "progress", "no-dead-ends", "one-paid-call"}},
-	{"an approval does not know its own write", simulation.Options{Weak: []simulation.Weakening{{Call: "W17 approve", Value: ":write"}}}, 1, []string{"approved-bytes"}},
+	{"an approval does not know its own write", simulation.Options{Weak: []simulation.Weakening{{Call: "W17 approve", Value: ":write"}}}, 235, []string{"approved-bytes"}},
 }
 
 func without(call, guard, attribute string) simulation.Options {
@@ -40,7 +36,7 @@ func without(call, guard, attribute string) simulation.Options {
 }
 
 // luck bounds how many seeds a weakness may take to be found.
-const luck = 250
+const luck = 100
 
 // A simulation that never finds anything would look the same.
 func TestASeedIsFoundThatShowsEachWeakness(t *testing.T) {

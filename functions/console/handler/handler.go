@@ -153,7 +153,7 @@ func translate(err error) error {
 	case errors.Is(err, control.ErrCursor):
 		return &problem.QueryError{Parameter: "after", Want: "the cursor of a former page"}
 	case errors.Is(err, control.ErrAmbiguous):
-		return &problem.QueryError{Parameter: "id", Want: "a longer beginning, or the whole name of one operation, since several begin like this"}
+		return &problem.QueryError{Parameter: "id", Want: "the whole name of one operation, or a beginning that no other has,"}
 	case errors.Is(err, object.ErrNoID):
 		return &problem.QueryError{Parameter: "id", Want: "evt_…, kind:id or object/recipe@version/digest"}
 	case errors.Is(err, control.ErrReason):

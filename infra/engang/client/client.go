@@ -222,6 +222,12 @@ func noAnswer(err error) error {
 	return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 }
 
+// FromGateway is the type of a [Problem] that the gateway told in its own words (RFC 9457 section 4.2.1).
+const FromGateway = "about:blank"
+
+// silent is a call whose function failed or ran out of time: the gateway answers in its place.
+const silent = "the gateway answered in the place of engang, whose function failed or ran out of time. An act may have been done: look before asking again. Ask for less at once (--since, --limit), or see what the function's log says"
+
 // refusal reads a problem document. What the gateway answers itself is none: {"message":"…"}.
 func refusal(status int, raw []byte) error {
 	var p Problem
@@ -231,11 +237,14 @@ func refusal(status int, raw []byte) error {
 	}
 	var gateway struct{ Message string }
 	_ = json.Unmarshal(raw, &gateway)
-	p = Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: gateway.Message}
+	p = Problem{Type: FromGateway, Title: http.StatusText(status), Status: status, Detail: gateway.Message}
 	if p.Title == "" {
 		p.Title = "status " + strconv.Itoa(status)
 	}
-	if strings.EqualFold(p.Detail, p.Title) {
+	switch {
+	case status >= http.StatusInternalServerError:
+		p.Detail = silent
+	case strings.EqualFold(p.Detail, p.Title):
 		p.Detail = ""
 	}
 	return &p

@@ -76,6 +76,9 @@ func exitCode(err error) int {
 		if code, known := statusCodes[p.Status]; known {
 			return code
 		}
+		if p.Type == client.FromGateway && p.Status >= http.StatusInternalServerError {
+			return exitNoAnswer
+		}
 		return exitFailed
 	}
 	if _, ok := errors.AsType[configfile.Faults](err); ok {

@@ -163,9 +163,10 @@ func (d simulationDoc) text() string {
 	fmt.Fprintf(&b, "crashes             %8d   runs stopped at the end of their time %d\n", c.Crashes, c.TimesOver)
 	fmt.Fprintf(&b, "lost answers        %8d   lost requests %d, refused as too many %d, stalls %d, faults of the model %d\n", c.LostAnswers, c.LostRequests, c.Throttled, c.Stalls, c.ModelFaults)
 	fmt.Fprintf(&b, "takeovers           %8d\n", c.Takeovers)
-	fmt.Fprintf(&b, "paid calls          %8d   for %d operations, of which %d came to an output; %d results\n", c.PaidCalls, c.Operations, c.Outputs, c.Results)
-	fmt.Fprintf(&b, "  for each operation   %.3f   without an output %d, cut off before anything was recorded %d, asked for again by a person %d\n", d.Per, c.Unusable, c.Unrecorded, c.Renewed)
-	fmt.Fprintf(&b, "  without those        %.3f   at most 1 for any operation, or it is a violation\n", d.Others)
+	fmt.Fprintf(&b, "paid calls          %8d   for %d operations; %d outputs, %d results stand at the end\n", c.PaidCalls, c.Operations, c.Outputs, c.Results)
+	fmt.Fprintf(&b, "  for each output      %.3f   allowed: 1, and one more for each call that a crash, a lost answer or the end of a lease cut off (%d), that brought no output (%d), or that a person asked for again (%d)\n",
+		float64(c.PaidCalls)/float64(max(c.Outputs, 1)), c.Unrecorded, c.Unusable, c.Renewed)
+	fmt.Fprintf(&b, "  without those        %.3f   for each operation; above 1 for any of them is a violation\n", d.Others)
 	if d.Digest != "" {
 		fmt.Fprintf(&b, "the same history twice: %s\n", d.Digest)
 	}

@@ -12,7 +12,7 @@ func TestSimulateTellsWhatHistoriesWereMadeOf(t *testing.T) {
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	for _, want := range []string{"0 violations in 5 histories from seed 3", "deliveries", "crashes", "lost answers", "takeovers", "paid calls", "for each operation"} {
+	for _, want := range []string{"0 violations in 5 histories from seed 3", "deliveries", "crashes", "lost answers", "takeovers", "paid calls", "for each output"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in:\n%s", want, stdout)
 		}

@@ -99,15 +99,20 @@ func TestACostThatIsNotWhollyKnownIsALowerBound(t *testing.T) {
 	}
 }
 
-// Between two tries stands how long nothing was done, so that a backoff is to be seen.
+// Behind a try stands how long nothing was done, with the bound that doubles; after what was given up, the next one
+// is a person's.
 func TestAttemptsSayHowLongTheNextOneWaited(t *testing.T) {
 	refused := func(began, ended time.Duration) control.Attempt {
 		return control.Attempt{Outcome: "transient", StartedAt: at(began), EndedAt: at(ended), Called: new(bool), CostUSD: new(operation.Money)}
 	}
 	first, second, third, fourth := refused(0, time.Second), refused(3*time.Second, 4*time.Second), refused(8*time.Second, 9*time.Second), refused(9*time.Second, 10*time.Second)
-	first.RetryAfterMS = 1000
+	first.RetryAfterMS, first.BackoffMS, first.BackoffMaxMS = 1000, 1000, 2000
+	fourth.BackoffMS, fourth.BackoffMaxMS = 3000, 4000
 	_, lines := shown(t, control.Any{Operation: &control.Operation{Recipe: "r@1", InputDigest: "sha256:aa", Attempts: []control.Attempt{first, second, third, fourth}}})
-	for i, want := range []string{"transient; no call; tried again after 2.0 s (the provider asked for 1.0 s)", "transient; no call; tried again after 4.0 s", "transient; no call", "transient; no call"} {
+	for i, want := range []string{
+		"transient; no call; then a wait of 1.0 s (random below 2.0 s; the provider asked for 1.0 s)", "transient; no call; the next one 4.0 s later", "transient; no call",
+		"transient; no call; then a wait of 3.0 s (random below 4.0 s)",
+	} {
 		if !strings.HasSuffix(lines[i], want) {
 			t.Errorf("attempt %d: %s", i+1, lines[i])
 		}

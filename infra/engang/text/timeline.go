@@ -100,21 +100,28 @@ func decided(o control.Operation) []moment {
 	return all
 }
 
-// rest says how long nothing was tried behind an attempt: what the provider asked for, or our own backoff.
+// rest says how long nothing was tried behind an attempt: our own backoff with its bound, or what the provider asked
+// for. Where no backoff was recorded, a person or the end of a lease let the next one begin.
 func rest(attempts []control.Attempt) string {
-	if len(attempts) < 2 || attempts[0].EndedAt == nil || attempts[1].StartedAt == nil {
+	a := attempts[0]
+	if a.BackoffMS > 0 {
+		asked := ""
+		if a.RetryAfterMS > 0 {
+			asked = "; the provider asked for " + millis(a.RetryAfterMS)
+		}
+		return "; then a wait of " + millis(a.BackoffMS) + " (random below " + millis(a.BackoffMaxMS) + asked + ")"
+	}
+	if len(attempts) < 2 || a.EndedAt == nil || attempts[1].StartedAt == nil {
 		return ""
 	}
-	wait := attempts[1].StartedAt.Sub(*attempts[0].EndedAt)
+	wait := attempts[1].StartedAt.Sub(*a.EndedAt)
 	if wait < time.Millisecond {
 		return ""
 	}
-	asked := ""
-	if ms := attempts[0].RetryAfterMS; ms > 0 {
-		asked = " (the provider asked for " + Duration(time.Duration(ms)*time.Millisecond) + ")"
-	}
-	return "; tried again after " + Duration(wait) + asked
+	return "; the next one " + Duration(wait) + " later"
 }
+
+func millis(n int64) string { return Duration(time.Duration(n) * time.Millisecond) }
 
 // Attempt says what came of a try, with what it used and cost.
 func Attempt(a control.Attempt) string {
