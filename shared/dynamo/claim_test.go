@@ -241,7 +241,7 @@ func TestTokensOnlyGrow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := table.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Failed, Rank: ranked(50), Event: eventID(1)}); err != nil {
+		if err := table.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Failed, Listed: true, Before: operationOf(t, table).Event, Rank: ranked(50), Event: eventID(1)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := table.Redrive(t.Context(), operation.Redrive{Key: work, Seen: operation.Failed, Token: last, Event: eventID(1), WriteID: "r", Now: later(9000), Due: later(9100)}); err != nil {

@@ -227,7 +227,9 @@ func TestADismissalLeavesTheEventToWhatNeedsIt(t *testing.T) {
 				}
 				other.Key = beside
 				l := claimed(t, table, other)
-				if before != nil {
+				if before == nil {
+					must(t, table.Fail(t.Context(), ending(l, 102, operation.Unusable)))
+				} else {
 					before(t, table, l)
 				}
 				stored, err := table.Operation(t.Context(), beside)
@@ -249,7 +251,7 @@ func TestARaiseOfNewsIsToldWhatAPersonDecided(t *testing.T) {
 				table := db.Open(nil)
 				before(t, db, table)
 				stored := snapshot(t, db)
-				r := operation.Raise{Key: work, Seen: operation.Failed, Listed: true, Rank: ranked(5), Event: eventID(5)}
+				r := operation.Raise{Key: work, Seen: operation.Failed, Listed: true, Before: eventID(1), Rank: ranked(5), Event: eventID(5)}
 				refused, ok := errors.AsType[*operation.RefusedError](table.Raise(t.Context(), r))
 				if !ok || operation.JudgeRaise(refused.Stored, r) != operation.DecidedSince {
 					t.Errorf("it met %v", refused)
@@ -291,9 +293,11 @@ func dismissEventContract(name string, before func(*testing.T, dynamotest.DB, *d
 			parked = eventOf(t, table, 1)
 			received(t, table, 2)
 			received(t, table, 3)
+			must(t, table.Fail(t.Context(), ending(claimed(t, table, asking(100, 3, 0)), 100, operation.Unusable)))
 			e := parkingWith(0, 0)
 			e.Event = eventID(3)
 			must(t, table.End(t.Context(), e))
+			must(t, table.Dismiss(t.Context(), dismissing(101, func(d *operation.Dismissal) { d.Event, d.WithEvent = eventID(3), false })))
 		},
 		write: func(ctx context.Context, table *dynamo.Table, who int) error {
 			return table.DismissEvent(ctx, eventDismissal(who))

@@ -150,7 +150,7 @@ func TestWorkThatANewerEventTakesOverStays(t *testing.T) {
 		failed(t, db, plain)
 		must(t, plain.RecordLosing(t.Context(), work, operation.Attempt{ID: "att_9", Outcome: operation.Usable}))
 		table := db.Open(before{"erase", func() {
-			must(t, plain.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Failed, Rank: ranked(2), Event: eventID(2)}))
+			must(t, plain.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Failed, Listed: true, Before: eventID(1), Rank: ranked(2), Event: eventID(2)}))
 		}})
 		stays := []string{"B#shop#test#product:794 / O#product-card@000003#9f2c41d0", "B#shop#test#product:794 / O#product-card@000003#9f2c41d0#LOST#att_9"}
 		got, err := table.DeleteWork(t.Context(), deletion())

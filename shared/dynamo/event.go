@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engang/shared/inbox"
+	"engang/shared/operation"
 )
 
 // Unsent is what parks an event that was sent too often without a sign of life.
@@ -87,7 +88,8 @@ func (t *Table) Event(ctx context.Context, id inbox.EventID) (inbox.Event, error
 
 // End settles or parks an event (W6), or parks one that has no operation (W6r). It returns
 // [inbox.ErrStale] when the event is not open in the generation that the worker read; that is also
-// what a repeat after our own lost answer meets, and there is nothing left to do either way.
+// what a repeat after our own lost answer meets, and there is nothing left to do either way. One that is parked on
+// operations is written together with them: [inbox.ErrStale] is also that one of them does not wait with this event.
 func (t *Table) End(ctx context.Context, e inbox.Ending) error {
 	given := item{":generation": num(e.Generation), ":now": millis(e.At)}
 	var s statement
@@ -97,9 +99,7 @@ func (t *Table) End(ctx context.Context, e inbox.Ending) error {
 		given[":reason"], given[":category"] = str(e.Reason), str(e.Category)
 		given[":when"] = str(stamp(e.At, string(e.Event)))
 	case e.Parked:
-		s = park
-		given[":reason"], given[":category"] = str(e.Reason), str(e.Category)
-		given[":operation"] = list(e.Operations)
+		return stale("end event "+string(e.Event), t.park(ctx, e, given))
 	default:
 		s = settle
 		given[":outcome"], given[":operation"] = str(e.Outcome), list(e.Operations)
@@ -110,6 +110,21 @@ func (t *Table) End(ctx context.Context, e inbox.Ending) error {
 		s = s.expiring(given, e.ExpiresAt)
 	}
 	return stale("end event "+string(e.Event), t.change(ctx, s, eventKey(e.Event), given))
+}
+
+// park is W6 of an event that met failed operations, in one transaction with them.
+func (t *Table) park(ctx context.Context, e inbox.Ending, given item) error {
+	refused := func(item) error { return inbox.ErrStale }
+	given[":reason"], given[":category"], given[":operation"] = str(e.Reason), str(e.Category), list(e.Operations)
+	steps := []step{{s: park, key: eventKey(e.Event), given: given, onFail: refused}}
+	for _, name := range e.Operations {
+		k, err := operation.ParseKey(e.Scope, name)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, step{s: waitsFor, key: operationKey(k), given: item{":waiting": str(e.Event)}, onFail: refused})
+	}
+	return t.commit(ctx, park.call, steps...)
 }
 
 // PushDue postpones an open event: the reconciler sends it when due (W22). The worker had it in hand,

@@ -83,7 +83,7 @@ func parking(who, generation int) inbox.Ending {
 
 func parkingWith(who, generation int) inbox.Ending {
 	e := parking(who, generation)
-	e.Operations, e.Category = []string{work.String()}, "transient"
+	e.Scope, e.Operations, e.Category = shop, []string{work.String()}, "transient"
 	return e
 }
 
@@ -169,7 +169,7 @@ func eventContracts() []contract {
 			e.Outcome, e.Operations = inbox.NoRecipe, nil
 			return e
 		}),
-		endings("W6 park with an operation", "W6 ", inbox.Parked, parkingWith),
+		parkContract(),
 		endings("W6r park", "W6r", inbox.Parked, parking),
 	)
 }

@@ -40,6 +40,11 @@ var (
 	park = write("W6 settle", "SET #st = :next, #op = :operation, #at = :now, #why = :reason, #cat = :category REMOVE #oq, #od", live,
 		moves(":next", inbox.Park), state(":received", inbox.Received))
 
+	// W6, the half of an operation that an event is parked on, which stays as it is. Refused: it waits no more, or waits
+	// with a newer event.
+	waitsFor = write("W6 settle", "SET #ev = :waiting", "#ev = :waiting AND #st = :failed",
+		state(":failed", operation.Failed))
+
 	// W6r: parked without an operation; the event itself stands in the review list.
 	parkAlone = write("W6r park", "SET #st = :parked, #why = :reason, #cat = :category, #at = :now, #oq = :review, #od = :when", live,
 		moves(":parked", inbox.Park), state(":received", inbox.Received), says(":review", review))
@@ -61,6 +66,18 @@ var (
 	reopen = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", "#st = :parked",
 		moves(":received", inbox.Reopen), state(":parked", inbox.Parked))
 
+	// W10, the half of an older event that was parked on this operation alone: the newer one stands for it. Refused, as
+	// the other two halves: it does not stand as it was seen.
+	handOver = write("W10 raise", "SET #st = :next, #how = :outcome, #at = :now, #why = :reason, #ttl = :later REMOVE #cat", "#st = :parked AND attribute_not_exists(#oq) AND #gen = :generation",
+		moves(":next", inbox.HandOver), state(":parked", inbox.Parked), says(":outcome", string(inbox.Coalesced)))
+
+	// W10, the half of an older event with several recipes: what the others came to, its worker finds out.
+	takeUp = write("W10 raise", "SET #st = :next, #oq = :open, #od = :due, #try = :zero ADD #gen :one", "#st = :parked AND attribute_not_exists(#oq) AND #gen = :generation",
+		moves(":next", inbox.TakeUp), state(":parked", inbox.Parked))
+
+	// W10, the half of an older event that does not wait with the operation: it stays as it is.
+	asSeen = write("W10 raise", "SET #gen = :stands", "#st = :seen AND #gen = :stands")
+
 	// W14: the event runs again under a raised recipe. Refused: it is open, has run
 	// under it already, or was erased.
 	replay = write("W14 replay", "SET #st = :received, #rcp = :recipe, #oq = :open, #od = :due, #try = :zero REMOVE #ttl ADD #gen :one", "#st = :settled AND #rcp = :former AND "+filled,
@@ -81,8 +98,8 @@ var (
 	sameEvent = write("W27 dismiss", "SET #gen = :generation", "#gen = :generation")
 
 	// W27, the half of another operation that needs the event, which stays as it is. Refused: it needs it no more.
-	needsEvent = write("W27 dismiss", "SET #ev = :event", "#ev = :event AND (#st = :pending OR #st = :running OR (#st = :failed AND #oq = :review))",
-		state(":pending", operation.Pending), state(":running", operation.Running), state(":failed", operation.Failed), says(":review", review))
+	needsEvent = write("W27 dismiss", "SET #ev = :event", "#ev = :event AND #st = :failed AND #oq = :review",
+		state(":failed", operation.Failed), says(":review", review))
 
 	// W27: nothing is to be done about another fact under an event's key. Refused as above.
 	dismissConflict = write("W27 dismiss", "SET #dec = :person, #dat = :now, #dnt = :reason, #ttl = :later REMOVE #oq, #od", "#oq = :review",
@@ -133,9 +150,13 @@ var (
 	// W10: a newer event waits for it. Refused: [operation.JudgeRaise] says whether it was known already.
 	raise = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank")
 
-	// W10 of a failure that is news. Refused also: a person has dismissed or cancelled it.
-	raiseListed = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank AND #oq = :review",
+	// W10 of a failure that is news. Refused also: a person has dismissed or cancelled it, or it waits with another
+	// event than it did.
+	raiseListed = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank AND #oq = :review AND #ev = :before",
 		says(":review", review))
+
+	// W10 of a failure that a person has dismissed or cancelled. Refused also: it is news again.
+	raiseDecided = write("W10 raise", "SET #rank = :rank, #ev = :event", "#st = :seen AND #rank < :rank AND attribute_not_exists(#oq)")
 
 	// W13, the operation's half: a new budget, and no mark of a dismissal or cancellation. Refused: redriven
 	// already, or it failed again since.

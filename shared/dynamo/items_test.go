@@ -34,11 +34,14 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 		}
 		must(t, receive(t.Context(), table, ev))
 	}
+	must(t, table.Fail(t.Context(), ending(claimed(t, table, asking(100, 5, 0)), 100, operation.Unusable)))
 	endings := map[int]inbox.Ending{3: settling(0, 0), 4: parking(0, 0), 5: parkingWith(0, 0), 8: parking(0, 0), 11: settling(0, 0)}
 	for n, e := range endings {
 		e.Event = eventID(n)
 		must(t, table.End(t.Context(), e))
 	}
+	_, err := table.DeleteWork(t.Context(), deletion()) // the operation that event 5 was parked on: one of each comes below
+	must(t, err)
 	for _, n := range []int{6, 9} {
 		must(t, table.ParkUnsent(t.Context(), dynamo.Unsent{ID: eventID(n), DueKey: eventOf(t, table, n).DueKey, Reason: "sent too often", At: later(700)}))
 	}
@@ -55,7 +58,7 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 	}
 	oneOfEachDecision(t, table)
 	must(t, table.RecordLosing(t.Context(), work, operation.Attempt{ID: "att_9", FencingToken: 2, Outcome: operation.Usable, Called: true, CostUSD: 318_000_000, Tokens: &operation.Tokens{Input: 412, Output: 96}}))
-	_, _, err := table.PutResult(t.Context(), operation.Result{Scope: shop, Object: product, Recipe: card, Rank: ranked(1), Operation: work, Event: eventID(1), Output: []byte(`{"summary":"é"}`), Digest: "dig", At: noon, ExpiresAt: later(99)})
+	_, _, err = table.PutResult(t.Context(), operation.Result{Scope: shop, Object: product, Recipe: card, Rank: ranked(1), Operation: work, Event: eventID(1), Output: []byte(`{"summary":"é"}`), Digest: "dig", At: noon, ExpiresAt: later(99)})
 	must(t, err)
 	oneOfEachHold(t, table)
 	must(t, table.RecordConflict(t.Context(), inbox.Conflict{Event: eventID(10), Digest: "d2", At: later(8), DeliveryID: "dlv2"}))

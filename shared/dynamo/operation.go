@@ -177,24 +177,6 @@ func (t *Table) Exhaust(ctx context.Context, e operation.Exhaustion) error {
 	return err
 }
 
-// Raise makes a newer event the one that waits for the operation (W10). When an event at least as new
-// waits already there is nothing to do, and it returns nil. It is refused with an
-// *[operation.RefusedError] when the operation does not stand as it was seen; [operation.JudgeRaise] says what that
-// means.
-func (t *Table) Raise(ctx context.Context, r operation.Raise) error {
-	s := raise
-	if r.Listed {
-		s = raiseListed
-	}
-	err := refusedOperation("raise", r.Key, t.change(ctx, s, operationKey(r.Key), item{
-		":rank": str(r.Rank), ":event": str(r.Event), ":seen": str(r.Seen),
-	}))
-	if refused, ok := errors.AsType[*operation.RefusedError](err); ok && operation.JudgeRaise(refused.Stored, r) == operation.KnownAlready {
-		return nil
-	}
-	return err
-}
-
 // Operation reads an operation consistently. It returns [operation.ErrNotFound] if there is none.
 func (t *Table) Operation(ctx context.Context, k operation.Key) (operation.Operation, error) {
 	it, err := t.read(ctx, operationKey(k))

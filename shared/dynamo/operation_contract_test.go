@@ -146,9 +146,9 @@ func finishContracts() []contract {
 }
 
 func operationContracts() []contract {
-	return []contract{exhaustContract(), exhaustPendingContract(), raiseContract("W10 raise", false), raiseContract("W10 raise of news", true), losingContract(), resultContract(),
+	return append(raiseContracts(), exhaustContract(), exhaustPendingContract(), losingContract(), resultContract(),
 		redriveContract("W13 redrive", "W13", operation.Failed, failed), redriveContract("W13 redrive, dismissed", "W13", operation.Failed, dismissed),
-		redriveContract("W13 redrive, cancelled", "W13", operation.Failed, stopped), redriveContract("W20 renew", "W20", operation.Rejected, rejected)}
+		redriveContract("W13 redrive, cancelled", "W13", operation.Failed, stopped), redriveContract("W20 renew", "W20", operation.Rejected, rejected))
 }
 
 func exhaustContract() contract {
@@ -202,41 +202,6 @@ func exhaustPendingContract() contract {
 	}
 	c.refused = nil
 	return c
-}
-
-func raiseContract(name string, listed bool) contract {
-	raising := func(n int, seen operation.State) operation.Raise {
-		return operation.Raise{Key: work, Seen: seen, Listed: listed, Rank: ranked(n), Event: eventID(n)}
-	}
-	return contract{
-		name: name, call: "W10", before: failed, all: true, other: func(err error) bool { return err == nil || refusedAs(operation.Failed)(err) },
-		write: func(ctx context.Context, table *dynamo.Table, _ int) error {
-			return table.Raise(ctx, raising(5, operation.Failed))
-		},
-		effect: func(t *testing.T, table *dynamo.Table, _ int) {
-			op := operationOf(t, table)
-			same(t, "rank", ranked(5), op.Rank)
-			same(t, "event", eventID(5), op.Event)
-			same(t, "state", operation.Failed, op.State)
-		},
-		refused: map[string]func(context.Context, *dynamo.Table) error{
-			"a state that it is not in": func(ctx context.Context, table *dynamo.Table) error {
-				err := table.Raise(ctx, raising(5, operation.Review))
-				if err == nil {
-					return errors.New("raised")
-				}
-				return err
-			},
-			"another event of the same rank": func(ctx context.Context, table *dynamo.Table) error {
-				r := raising(1, operation.Failed)
-				r.Event = eventID(7)
-				return table.Raise(ctx, r)
-			},
-			"an older event": func(ctx context.Context, table *dynamo.Table) error {
-				return table.Raise(ctx, raising(0, operation.Failed))
-			},
-		},
-	}
 }
 
 func losingContract() contract {

@@ -181,9 +181,9 @@ func TestTheNewestResultStands(t *testing.T) {
 func TestTheNewestEventWaits(t *testing.T) {
 	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
 		table := db.Open(nil)
-		failed(t, db, table)
+		held(t, db, table)
 		errs := dynamotest.AtOnce(func(i int) error {
-			return table.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Failed, Rank: ranked(i), Event: eventID(i)})
+			return table.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Review, Rank: ranked(i), Event: eventID(i)})
 		})
 		if err := errors.Join(errs...); err != nil {
 			t.Fatal(err)

@@ -26,12 +26,27 @@ func (j *job) ended(how inbox.Outcome) ending { return ending{outcome: how, op: 
 
 // broken takes notice of an operation that failed, now or earlier: this event's rank on the operation, so that a
 // redrive works for the newest event. Its notice is sent when the event is parked. Where a person has dismissed or
-// cancelled it since it was met, it is no news any more: an event that is parked on it would stand in no list.
-func (j *job) broken(ctx context.Context, token int64, why string, category operation.Category) (ending, error) {
-	e := ending{parked: true, op: j.key.String(), token: token, reason: why, category: category}
-	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})
-	if decided {
+// cancelled it since it was met, it is no news any more: an event that is parked on it would stand in no list. Where a
+// newer event waits for it, that one does the work of this one.
+func (j *job) broken(ctx context.Context, met operation.Operation) (ending, error) {
+	e := ending{parked: true, op: j.key.String(), token: met.Token, reason: met.Reason, category: met.Category}
+	r := operation.Raise{Seen: operation.Failed, Listed: true, Before: met.Event, Now: j.Now()}
+	r.Due, r.ExpiresAt = r.Now, r.Now.AddDate(0, 0, j.common.EventDays)
+	if met.Event != j.ev.ID && j.ev.Rank.Newer(met.Rank) {
+		older, err := j.Store.Event(ctx, met.Event)
+		switch {
+		case err == nil:
+			r.Older = &older
+		case !errors.Is(err, inbox.ErrNotFound):
+			return e, fmt.Errorf("read older event %s: %w", met.Event, err)
+		}
+	}
+	found, stored, err := j.raise(ctx, r)
+	switch found {
+	case operation.DecidedSince:
 		return j.decidedBefore(ctx)
+	case operation.NewerWaits:
+		return j.coalescedBy(stored.Event), err
 	}
 	return e, err
 }
@@ -41,13 +56,13 @@ func (j *job) failedBefore(ctx context.Context, stored operation.Operation) (end
 	if stored.Category == operation.CategoryCancelled || stored.Dismissed != nil {
 		return j.decidedBefore(ctx)
 	}
-	return j.broken(ctx, stored.Token, stored.Reason, stored.Category)
+	return j.broken(ctx, stored)
 }
 
 // decidedBefore is the end of an event that meets a failure which a person cancelled or dismissed: it is no news to
 // anybody, and its repeats settle without a notice.
 func (j *job) decidedBefore(ctx context.Context) (ending, error) {
-	_, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})
+	_, _, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})
 	return j.ended(inbox.Cancelled), err
 }
 
@@ -57,29 +72,28 @@ func (j *job) waiting(ctx context.Context, seen operation.State) (ending, error)
 	if seen == operation.Rejected {
 		how = inbox.Rejected
 	}
-	_, err := j.raise(ctx, operation.Raise{Seen: seen})
+	_, _, err := j.raise(ctx, operation.Raise{Seen: seen})
 	return j.ended(how), err
 }
 
-// raise gives the operation this event's rank, if it is the newest that asked (W10). It tells whether a person has
-// decided about a failure that was taken for news.
-func (j *job) raise(ctx context.Context, r operation.Raise) (decided bool, err error) {
+// raise gives the operation this event's rank, if it is the newest that asked (W10). It tells what waits for it then:
+// this event, or, as it found it, what is stored.
+func (j *job) raise(ctx context.Context, r operation.Raise) (found operation.Raising, stored operation.Operation, err error) {
 	r.Key, r.Rank, r.Event = j.key, j.ev.Rank, j.ev.ID
 	err = j.Store.Raise(ctx, r)
 	refused, isRefused := errors.AsType[*operation.RefusedError](err)
-	if !isRefused {
-		if err != nil {
-			err = fmt.Errorf("raise rank of operation %s: %w", j.key, err)
-		}
-		return false, err
+	switch {
+	case err == nil:
+		return operation.KnownAlready, stored, nil
+	case isRefused:
+		found, stored = operation.JudgeRaise(refused.Stored, r), refused.Stored
+	case !errors.Is(err, inbox.ErrStale): // stale: the older event moved on
+		return found, stored, fmt.Errorf("raise rank of operation %s: %w", j.key, err)
 	}
-	switch operation.JudgeRaise(refused.Stored, r) {
-	case operation.DecidedSince:
-		return true, nil
-	case operation.KnownAlready:
-		return false, nil
+	if found == operation.MovedOn {
+		return found, stored, &Later{After: j.jitter(time.Second), Why: "redriven or decided meanwhile"}
 	}
-	return false, &Later{After: j.jitter(time.Second), Why: "redriven or decided meanwhile"}
+	return found, stored, nil
 }
 
 // notify sends the notice of parked work. It names things and holds no content.
@@ -114,7 +128,7 @@ func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
 		}
 	}
 	if e.Parked {
-		e.Outcome, e.Operations, e.Reason = "", failed, joined(reasons)
+		e.Scope, e.Outcome, e.Operations, e.Reason = ev.Scope, "", failed, joined(reasons)
 	} else {
 		for _, one := range all {
 			if one.op != "" {
@@ -134,7 +148,8 @@ func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
 }
 
 // write ends the event. A refusal is not looked at: it was settled already, or reopened since, and then
-// it is in the open index. Only a parking is given back, since the redrive that reopened it may be for us.
+// it is in the open index. Only a parking is given back, since the redrive that reopened it may be for us, and a newer
+// event may wait in its place.
 func (w *Worker) write(ctx context.Context, e inbox.Ending) error {
 	err := w.Store.End(ctx, e)
 	switch {

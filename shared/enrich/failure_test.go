@@ -291,7 +291,7 @@ func TestAnEventReopenedMeanwhileIsNotParked(t *testing.T) {
 		w.run(first)
 		w.redrive("A") // generation 1: open again
 		// A worker that read generation 0 would park it now; the store refuses, and the message comes back.
-		err := w.table.End(t.Context(), inbox.Ending{Event: first, Generation: 0, Parked: true, Operations: []string{"x"}, Reason: "old", At: w.clock()})
+		err := w.table.End(t.Context(), inbox.Ending{Event: first, Generation: 0, Scope: scope, Parked: true, Operations: []string{"product:794/card@1/digest"}, Reason: "old", At: w.clock()})
 		if !errors.Is(err, inbox.ErrStale) {
 			t.Errorf("an old generation parked the event: %v", err)
 		}

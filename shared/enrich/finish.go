@@ -140,7 +140,7 @@ func (j *job) fail(ctx context.Context, lease operation.Lease, a operation.Attem
 	if err := j.finish(ctx, j.Store.Fail, operation.Failed, f, a); err != nil {
 		return ending{}, err
 	}
-	return j.broken(ctx, lease.Token, why, category)
+	return j.broken(ctx, operation.Operation{Event: j.ev.ID, Rank: j.ev.Rank, Token: lease.Token, Reason: why, Category: category})
 }
 
 // superseded gives the lease back (W8): a newer version has its result, no call is made.
@@ -163,7 +163,8 @@ func (j *job) exhaust(ctx context.Context, stored operation.Operation) (ending, 
 	if err != nil {
 		return ending{}, false, fmt.Errorf("give up operation %s: %w", j.key, err)
 	}
-	e, err := j.broken(ctx, stored.Token, x.Reason, operation.CategoryTransient)
+	stored.Reason, stored.Category = x.Reason, operation.CategoryTransient
+	e, err := j.broken(ctx, stored)
 	return e, false, err
 }
 

@@ -170,11 +170,12 @@ func Judge(stored Event, writeID, digest string) Receipt {
 // with a reason. It carries the generation that the worker read; a reopened event refuses it.
 type Ending struct {
 	Event      EventID
+	Scope      object.Scope // when parked with operations
 	Generation int
 	Parked     bool
 	Outcome    Outcome  // when settled
 	Operations []string // empty: no operation exists (only when parked)
-	Reason     string   // when parked; may name the newer event when coalesced
+	Reason     string   // when parked; names the newer event when coalesced
 	Category   string   // when parked
 	At         time.Time
 	ExpiresAt  time.Time // when settled

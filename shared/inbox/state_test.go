@@ -41,15 +41,17 @@ func TestLifecycleHasNoFault(t *testing.T) {
 func TestEveryStateAndTransition(t *testing.T) {
 	states := []inbox.State{inbox.Received, inbox.Settled, inbox.Parked}
 	want := map[string]map[inbox.State]inbox.State{
-		"settle":  {inbox.Received: inbox.Settled},
-		"park":    {inbox.Received: inbox.Parked},
-		"push":    {inbox.Received: inbox.Received},
-		"redrive": {inbox.Received: inbox.Received, inbox.Settled: inbox.Received, inbox.Parked: inbox.Received},
-		"reopen":  {inbox.Parked: inbox.Received},
-		"dismiss": {inbox.Parked: inbox.Parked},
-		"replay":  {inbox.Settled: inbox.Received},
-		"erase":   {inbox.Received: inbox.Settled, inbox.Parked: inbox.Settled},
-		"empty":   {inbox.Settled: inbox.Settled},
+		"settle":        {inbox.Received: inbox.Settled},
+		"park":          {inbox.Received: inbox.Parked},
+		"push":          {inbox.Received: inbox.Received},
+		"hand over":     {inbox.Parked: inbox.Settled},
+		"take up again": {inbox.Parked: inbox.Received},
+		"redrive":       {inbox.Received: inbox.Received, inbox.Settled: inbox.Received, inbox.Parked: inbox.Received},
+		"reopen":        {inbox.Parked: inbox.Received},
+		"dismiss":       {inbox.Parked: inbox.Parked},
+		"replay":        {inbox.Settled: inbox.Received},
+		"erase":         {inbox.Received: inbox.Settled, inbox.Parked: inbox.Settled},
+		"empty":         {inbox.Settled: inbox.Settled},
 	}
 	if len(states) != len(inbox.Lifecycle.States) || len(want) != len(inbox.Lifecycle.Transitions) {
 		t.Fatalf("%d states and %d transitions, the matrix has %d and %d", len(inbox.Lifecycle.States), len(inbox.Lifecycle.Transitions), len(states), len(want))

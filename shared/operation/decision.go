@@ -63,10 +63,11 @@ type Dismissal struct {
 	EventExpiresAt time.Time
 }
 
-// Needs tells whether an operation still needs an event: it failed for it and nobody has decided about that, or it
-// is in work for it. A draft needs none: a decision about it is one about its output.
+// Needs tells whether an operation still needs an event that is parked: it failed for it, and nobody has decided about
+// that. What is in work does not: it was redriven for another event, which is open. A draft needs none: a decision about
+// it is one about its output.
 func (o Operation) Needs(event inbox.EventID) bool {
-	return o.Event == event && (o.State == Failed && !o.QueuedAt.IsZero() || o.State == Pending || o.State == Running)
+	return o.Event == event && o.State == Failed && !o.QueuedAt.IsZero()
 }
 
 // A Cancellation stops an operation that is not final. It holds only while the operation is pending, running

@@ -136,6 +136,10 @@ func TestJudgeRaise(t *testing.T) {
 		stored operation.Operation
 		want   operation.Raising
 	}{
+		{"in the list with a newer event", true, operation.Operation{State: operation.Failed, Rank: "r3", Event: "evt_3", QueuedAt: since}, operation.NewerWaits},
+		{"decided, with a newer event", false, operation.Operation{State: operation.Failed, Rank: "r3", Event: "evt_3"}, operation.KnownAlready},
+		{"in the list again, which was decided when it was seen", false, operation.Operation{State: operation.Failed, Rank: "r2", QueuedAt: since}, operation.MovedOn},
+		{"a draft, which is in the list without being news", false, operation.Operation{State: operation.Review, Rank: "r2", QueuedAt: since}, operation.KnownAlready},
 		{"as seen, my rank already", false, operation.Operation{State: operation.Failed, Rank: "r2"}, operation.KnownAlready},
 		{"as seen, a newer rank", false, operation.Operation{State: operation.Failed, Rank: "r3"}, operation.KnownAlready},
 		{"as seen, an older rank: refused for another reason", false, operation.Operation{State: operation.Failed, Rank: "r1"}, operation.MovedOn},
@@ -151,6 +155,9 @@ func TestJudgeRaise(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := operation.Raise{Seen: operation.Failed, Listed: tt.listed, Rank: "r2"}
+			if tt.stored.State == operation.Review {
+				r.Seen = operation.Review
+			}
 			if got := operation.JudgeRaise(tt.stored, r); got != tt.want {
 				t.Errorf("raising %v, want %v", got, tt.want)
 			}

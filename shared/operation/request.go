@@ -40,9 +40,16 @@ func (e Exhaustion) Past() time.Time { return e.Now.Add(-e.Skew) }
 type Raise struct {
 	Key    Key
 	Seen   State // the state that the claim met; another one refuses
-	Listed bool  // only while it stands in the review list: nobody has dismissed or cancelled what failed
+	Listed bool  // what failed is news: only while it stands in the review list, nobody has dismissed or cancelled it
 	Rank   object.Rank
 	Event  inbox.EventID
+
+	// Of what failed and is news:
+	Before    inbox.EventID // that waited for it, as the operation was seen
+	Older     *inbox.Event  // that event, as it was read, where it is an older one; nil: it is not, or is not kept any more
+	Now       time.Time
+	ExpiresAt time.Time // of the older event, if it is settled
+	Due       time.Time // of the older event, if it is worked on again
 }
 
 // A Raising says what a refused raise found (protocol.md section 4, W10).
@@ -52,7 +59,8 @@ type Raising int
 const (
 	MovedOn      Raising = iota // redriven or decided meanwhile: the event starts over
 	DecidedSince                // a person dismissed or cancelled what the worker took for news
-	KnownAlready                // an event at least as new waits for it
+	KnownAlready                // an event at least as new waits for it; of what is news this very one
+	NewerWaits                  // a newer event waits for what failed, and does this one's work
 )
 
 // JudgeRaise says what a refused raise means, from the stored operation.
@@ -62,10 +70,14 @@ func JudgeRaise(stored Operation, r Raise) Raising {
 		return MovedOn
 	case r.Listed && stored.QueuedAt.IsZero():
 		return DecidedSince
-	case !r.Rank.Newer(stored.Rank):
-		return KnownAlready
+	case !r.Listed && r.Seen == Failed && !stored.QueuedAt.IsZero(): // redriven, and failed again
+		return MovedOn
+	case r.Rank.Newer(stored.Rank):
+		return MovedOn
+	case r.Listed && stored.Event != r.Event:
+		return NewerWaits
 	}
-	return MovedOn
+	return KnownAlready
 }
 
 // A Redrive opens an operation again, with a new budget, and with it the event that waits for it. It

@@ -177,26 +177,32 @@ var finishOrders = []order{
 
 var endOrders = []order{
 	{"enrich.job.broken: no W10", []string{
-		`	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})`,
+		`	found, stored, err := j.raise(ctx, r)`,
 		`	if $on {
 		return e, nil
 	}
-	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})`}},
+	found, stored, err := j.raise(ctx, r)`}},
 	{"enrich.job.broken: W10 is not told what a person decided", []string{
-		`	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: true})`,
-		`	decided, err := j.raise(ctx, operation.Raise{Seen: operation.Failed, Listed: !$on})`}},
+		`	found, stored, err := j.raise(ctx, r)`,
+		`	r.Listed = !$on
+	found, stored, err := j.raise(ctx, r)`}},
+	{"enrich.job.broken: the older event stays parked", []string{
+		`			r.Older = &older`,
+		`			if !$on {
+				r.Older = &older
+			}`}},
 	{"enrich.job.decidedBefore: no W10", []string{
-		`	_, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})`,
+		`	_, _, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})`,
 		`	if $on {
 		return j.ended(inbox.Cancelled), nil
 	}
-	_, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})`}},
+	_, _, err := j.raise(ctx, operation.Raise{Seen: operation.Failed})`}},
 	{"enrich.job.waiting: no W10", []string{
-		`	_, err := j.raise(ctx, operation.Raise{Seen: seen})`,
+		`	_, _, err := j.raise(ctx, operation.Raise{Seen: seen})`,
 		`	if $on {
 		return j.ended(how), nil
 	}
-	_, err := j.raise(ctx, operation.Raise{Seen: seen})`}},
+	_, _, err := j.raise(ctx, operation.Raise{Seen: seen})`}},
 	{"enrich.Worker.end: no notice", []string{
 		`		if err := w.notify(ctx, ev, one); err != nil {`,
 		`		if $on {

@@ -55,6 +55,7 @@ func (f finishing) on(s state) (state, reason) {
 		return s, byOperation
 	}
 	i.State, i.Owner, i.Until, i.WriteID = f.how.To, "", 0, f.WriteID
+	i.Listed = f.how.Name == operation.Hold.Name || f.how.Name == operation.Fail.Name
 	if f.how.Name != operation.Overtake.Name { // which made no call
 		i.Log = logOf(f.Attempts)
 	}
@@ -88,7 +89,7 @@ func (e exhausting) on(s state) (state, reason) {
 	if !may(operation.Exhaust, i.State) || held || i.Claims < e.Limit {
 		return s, byOperation
 	}
-	i.State, i.Owner, i.Until, i.WriteID = operation.Exhaust.To, "", 0, e.WriteID
+	i.State, i.Owner, i.Until, i.WriteID, i.Listed = operation.Exhaust.To, "", 0, e.WriteID, true
 	s.Item = i
 	return s, granted
 }
@@ -97,13 +98,14 @@ func (e exhausting) ours(s state) bool {
 	return s.Item.State == operation.Failed && s.Item.WriteID == e.WriteID
 }
 
-// raising makes a newer event the one that waits.
+// raising makes a newer event the one that waits: for what failed only while it stands, or stands no more, in the
+// review list as it was seen.
 type raising struct{ operation.Raise }
 
 func (r raising) String() string { return fmt.Sprintf("raise %s to %s", r.Seen, r.Rank) }
 
 func (r raising) on(s state) (state, reason) {
-	if s.Item.State != r.Seen || !r.Rank.Newer(s.Item.Rank) {
+	if !r.stands(s) || !r.Rank.Newer(s.Item.Rank) || r.Listed && s.Item.Event != r.Before {
 		return s, byOperation
 	}
 	s.Item.Rank, s.Item.Event = r.Rank, r.Event
@@ -111,7 +113,11 @@ func (r raising) on(s state) (state, reason) {
 }
 
 // ours holds as well where another one that is as new waits already: there is nothing to do.
-func (r raising) ours(s state) bool { return s.Item.State == r.Seen && !r.Rank.Newer(s.Item.Rank) }
+func (r raising) ours(s state) bool { return r.stands(s) && !r.Rank.Newer(s.Item.Rank) }
+
+func (r raising) stands(s state) bool {
+	return s.Item.State == r.Seen && (r.Seen != operation.Failed || s.Item.Listed == r.Listed)
+}
 
 // redriving opens what failed or was rejected, and its event with it.
 type redriving struct{ operation.Redrive }
@@ -129,7 +135,7 @@ func (r redriving) on(s state) (state, reason) {
 	if !may(how, i.State) || i.Event != r.Event || i.Token != r.Token {
 		return s, byOperation
 	}
-	i.State, i.NotBefore, i.Claims, i.WriteID = how.To, millis(r.Now), 0, r.WriteID
+	i.State, i.NotBefore, i.Claims, i.WriteID, i.Listed = how.To, millis(r.Now), 0, r.WriteID, false
 	s.Item = i
 	s.Event = opened(s.Event, inbox.Redrive)
 	return s, granted
@@ -160,7 +166,7 @@ func (a approving) on(s state) (state, reason) {
 	if s.Result.Rank != "" && !a.Seen.Rank.Newer(s.Result.Rank) {
 		return s, byResult
 	}
-	s.Item.State, s.Item.WriteID = operation.Approve.To, a.WriteID
+	s.Item.State, s.Item.WriteID, s.Item.Listed = operation.Approve.To, a.WriteID, false
 	s.Result = result{a.Seen.Rank, a.Seen.Digest}
 	return s, granted
 }
@@ -188,7 +194,7 @@ func (d deciding) on(s state) (state, reason) {
 	if !may(d.how, i.State) || !stands {
 		return s, byOperation
 	}
-	i.State, i.WriteID = d.how.To, d.writeID
+	i.State, i.WriteID, i.Listed = d.how.To, d.writeID, false
 	switch d.how.Name {
 	case operation.SetAside.Name:
 		i.Claims = 0
@@ -219,7 +225,8 @@ func (p publishing) on(s state) (state, reason) {
 
 func (p publishing) ours(state) bool { return false } // a repeat is told what stands
 
-// ending settles or parks the event, in the generation that was seen.
+// ending settles or parks the event, in the generation that was seen; with an operation only on one that failed, and
+// waits with it.
 type ending struct{ inbox.Ending }
 
 func (e ending) String() string {
@@ -231,7 +238,8 @@ func (e ending) on(s state) (state, reason) {
 	if e.Parked {
 		how = inbox.Park
 	}
-	if !may(how, s.Event.State) || s.Event.Generation != e.Generation {
+	alone := e.Parked && len(e.Operations) > 0 && (s.Item.State != operation.Failed || s.Item.Event != e.Event)
+	if !may(how, s.Event.State) || s.Event.Generation != e.Generation || alone {
 		return s, byEvent
 	}
 	s.Event.State, s.Event.Outcome = how.To, e.Outcome

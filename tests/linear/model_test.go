@@ -30,13 +30,14 @@ type item struct {
 	Rank      object.Rank
 	Digest    string
 	Log       string
+	Listed    bool // for a person
 }
 
 func itemOf(o operation.Operation) item {
 	if o.State == "" {
 		return item{}
 	}
-	return item{o.State, o.Token, o.Owner, millis(o.LeaseEnd), o.Claims, millis(o.NotBefore), o.WriteID, o.Event, o.Rank, o.Digest, logOf(o.Attempts)}
+	return item{o.State, o.Token, o.Owner, millis(o.LeaseEnd), o.Claims, millis(o.NotBefore), o.WriteID, o.Event, o.Rank, o.Digest, logOf(o.Attempts), !o.QueuedAt.IsZero()}
 }
 
 func millis(t time.Time) int64 {

@@ -194,7 +194,7 @@ func (s *somebody) ofTheEvent(ctx context.Context, name string) error {
 	var do func(ctx context.Context) error
 	switch name {
 	case "settle", "park":
-		e := inbox.Ending{Event: first, Generation: s.event.Generation, At: at, Outcome: inbox.Completed, Operations: []string{"op"}, ExpiresAt: at.Add(time.Hour)}
+		e := inbox.Ending{Event: first, Scope: shop, Generation: s.event.Generation, At: at, Outcome: inbox.Completed, Operations: []string{work.String()}, ExpiresAt: at.Add(time.Hour)}
 		if name == "park" {
 			e.Parked, e.Outcome, e.Reason, e.Category, e.ExpiresAt = true, "", "because", "bug", time.Time{}
 			if s.random.IntN(2) == 0 {
@@ -275,6 +275,9 @@ func (s *somebody) other(ctx context.Context, name string) error {
 		r := operation.Raise{Key: work, Seen: s.seen.State, Rank: s.rank(), Event: first}
 		if r.Seen == "" {
 			return s.other(ctx, "look")
+		}
+		if r.Seen == operation.Failed {
+			r.Listed, r.Before = !s.seen.QueuedAt.IsZero(), s.seen.Event
 		}
 		_, err := s.rec.keep(ctx, s.number, raising{r}, func(ctx context.Context) (outcome, error) {
 			return s.refused(explained(s.table.Raise(ctx, r), nil))

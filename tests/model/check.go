@@ -4,7 +4,7 @@ package model
 func (c *protocol) check(s *State) string {
 	for _, rule := range []func(*protocol, *State) string{
 		(*protocol).acknowledged, (*protocol).resultStands, (*protocol).resultShows, (*protocol).oneFact,
-		(*protocol).draftsApproved, (*protocol).splitWhole, (*protocol).coalesced, (*protocol).recordedOnce, (*protocol).listed,
+		(*protocol).draftsApproved, (*protocol).splitWhole, (*protocol).coalesced, (*protocol).recordedOnce, (*protocol).listed, (*protocol).parked,
 	} {
 		if broken := rule(c, s); broken != "" {
 			return broken
@@ -42,7 +42,30 @@ func (c *protocol) resultStands(s *State) string {
 
 // standsFor tells whether a stored newer event does the work of a recipe of an event.
 func (c *protocol) standsFor(s *State, x event, recipe uint8) bool {
-	return recipe == 1 && x.by != 0 && s.ev[x.by-1].st != evNone
+	by := byOf(x.by, recipe)
+	return by != 0 && s.ev[by-1].st != evNone
+}
+
+// byOf is the event that stands for a recipe of an event, + 1.
+func byOf(by, recipe uint8) uint8 { return by >> (4 * (recipe - 1)) & 15 }
+
+// parked: an event that is parked is the newest that waits for one of its operations, which is in the review list, or
+// was dismissed.
+func (c *protocol) parked(s *State) string {
+	for e, x := range s.ev {
+		if x.st != evParked || x.dec == 1 {
+			continue
+		}
+		listed := false
+		for _, r := range c.asks(x) {
+			q := s.op[c.operation(uint8(e), x.dig, r)]
+			listed = listed || q.st == opFailed && q.oq == 1 && q.evk == uint8(e)+1
+		}
+		if !listed {
+			return "no-dead-ends: an event is parked, and neither it nor its operation is in the review list or dismissed"
+		}
+	}
+	return ""
 }
 
 // resultShows: a result shows committed outputs only.
@@ -118,9 +141,6 @@ func (c *protocol) splitWhole(s *State) string {
 }
 
 func (c *protocol) coalesced(s *State) string {
-	if !c.sc.quiet {
-		return ""
-	}
 	calls := uint8(0)
 	for o, q := range s.op {
 		if q.made > 0 && c.recipeOf(uint8(o)) == 1 {
@@ -131,8 +151,18 @@ func (c *protocol) coalesced(s *State) string {
 		if x.st != evCoalesced && !(x.st == evDone && x.by != 0) {
 			continue
 		}
-		if x.by == 0 || s.ev[x.by-1].st == evNone || c.trueRank(s, x.by-1) <= c.trueRank(s, uint8(e)) {
-			return "coalesced: the event that stands for it is not stored or not newer"
+		if x.by == 0 {
+			return "coalesced: no event stands for it"
+		}
+		for _, r := range c.asks(x) {
+			by := byOf(x.by, r)
+			switch {
+			case by == 0:
+			case s.ev[by-1].st == evNone || c.trueRank(s, by-1) <= c.trueRank(s, uint8(e)):
+				return "coalesced: the event that stands for it is not stored or not newer"
+			case !c.sc.quiet && c.operation(by-1, s.ev[by-1].dig, r) != c.operation(uint8(e), x.dig, r):
+				return "coalesced: the event that stands for it asks for something else"
+			}
 		}
 	}
 	if c.sc.quick && calls > 1+s.miss {

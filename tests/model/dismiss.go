@@ -111,11 +111,13 @@ func (c *protocol) dismissesOperation(s *State) {
 	}
 }
 
-// neededBeside tells whether the operation of another recipe still needs the event.
+// neededBeside tells whether the operation of another recipe still needs the event. One that is in work does not: it was
+// redriven for another event, which is open, and whatever becomes of it that one takes over.
 func (c *protocol) neededBeside(s *State, p dismissal) bool {
 	if !c.sc.multi {
 		return false
 	}
-	q := s.op[(p.op+2)%nOperations]
-	return q.evk == p.ev && (q.oq == 1 || q.st == opPending || q.st == opRunning)
+	q := s.op[c.asked(p.ev-1, 3-c.recipeOf(p.op))]
+	inWork := q.st == opPending || q.st == opRunning
+	return q.evk == p.ev && (q.oq == 1 || inWork && c.a("needed-in-work"))
 }

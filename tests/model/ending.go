@@ -18,6 +18,8 @@ func (t turn) ends() {
 		t.parks()
 	case wExhaust:
 		t.exhausts()
+	case wOlder:
+		t.looksAtOlder()
 	case wRaise:
 		t.raises()
 	case wNotice:
@@ -91,7 +93,7 @@ func (t turn) settles(st uint8, n note) {
 	}
 	t.write(n, func(ns *State) (bool, string) {
 		x := &ns.ev[t.w.ev]
-		if !moveSettle.allows(x.st) || x.gen != t.w.gen && !(t.a("no-generation") && st == evDone) {
+		if !moveSettle.allows(x.st) || x.gen != t.w.gen && !t.a("no-generation") {
 			return false, ""
 		}
 		t.moveEvent(x, moveSettle, st)
@@ -118,8 +120,9 @@ func (t turn) settled(ns *State) {
 	}
 }
 
-// parks is W6 of an event that met a failed operation. Refused, the message goes back: the redrive that reopened the
-// event may be for us.
+// parks is W6 of an event that met failed operations, in one transaction with them: each failed, and this is the
+// newest event that waits for it. Refused, the message goes back: the redrive that reopened the event may be for us,
+// and a newer event may wait in its place.
 func (t turn) parks() {
 	after := wDelete
 	if t.a("park-before-notice") {
@@ -131,9 +134,23 @@ func (t turn) parks() {
 			if !movePark.allows(x.st) || x.gen != t.w.gen && !t.a("no-generation") {
 				return false, ""
 			}
+			for o, q := range ns.op {
+				if t.failedOn(uint8(o)) && (q.st != opFailed || q.evk != t.w.ev+1) && !t.a("park-alone") {
+					return false, ""
+				}
+			}
 			t.moveEvent(x, movePark, evParked)
 			return true, ""
 		}, t.to(uint8(after)), t.to(wReturn))
+}
+
+// failedOn tells whether the event in hand is to be parked on an operation.
+func (t turn) failedOn(o uint8) bool {
+	if !t.sc.multi {
+		return o == t.w.op
+	}
+	r := t.recipeOf(o)
+	return t.w.on>>(r-1)&1 == 1 && o == t.asked(t.w.ev, r)
 }
 
 // exhausts is W9.
@@ -163,6 +180,9 @@ func (t turn) exhausts() {
 // is parked. The variant as-written has the order of protocol.md section 6.
 func (t turn) broke(x *worker, q op) {
 	x.pc = wRaise
+	if q.evk != x.ev+1 && q.rank < x.rank {
+		x.pc, x.old = wOlder, q.evk
+	}
 	if t.sc.budget.back > 0 {
 		x.tok, x.fls = q.tok, q.fls
 	}
@@ -174,7 +194,17 @@ func (t turn) broke(x *worker, q op) {
 	}
 }
 
-// raises is W10.
+// looksAtOlder reads the older event that an operation failed for.
+func (t turn) looksAtOlder() {
+	ns := *t.s
+	x := &ns.w[t.i]
+	e := t.s.ev[x.old-1]
+	x.pc, x.oldSt, x.oldGen = wRaise, e.st, e.gen
+	t.does(&ns, t.note("reads event %v (state %v, generation %v), which waits for op %v", x.old-1, e.st, e.gen, t.w.op))
+}
+
+// raises is W10. From an event that is parked on a failed operation the wait goes over to the newer one, in one
+// transaction.
 func (t turn) raises() {
 	w := t.w
 	want := uint8(opFailed)
@@ -184,7 +214,10 @@ func (t turn) raises() {
 	t.write(t.note("op %v remembers event %v as its newest (rank %v)", w.op, w.ev, w.rank),
 		func(ns *State) (bool, string) {
 			q := &ns.op[w.op]
-			if q.st != want || q.rank >= w.rank || t.dismissedSince(*q) {
+			if q.st != want || q.rank >= w.rank || t.dismissedSince(*q) || w.seen == opFailed && q.oq == 1 && !t.a("raise-decided-anyhow") {
+				return false, ""
+			}
+			if w.seen == 0 && !t.handsOver(ns, q) {
 				return false, ""
 			}
 			q.rank, q.evk = w.rank, w.ev+1
@@ -202,12 +235,57 @@ func (t turn) raises() {
 			case t.o.st != want: // redriven or decided meanwhile: start over with a fresh read of the event
 				x.pc = wReturn
 			case t.dismissedSince(t.o):
-				x.seen = opFailed
+				x.seen, x.old, x.oldSt, x.oldGen = opFailed, 0, 0, 0
+			case t.o.rank < w.rank: // something else has changed
+				x.pc = wReturn
+			case w.seen == 0 && t.o.evk != w.ev+1 && !t.a("older-parks"):
+				t.waitsElsewhere(x, t.o.evk)
 			default:
 				t.raised(x, want)
 			}
 			return ""
 		})
+}
+
+// handsOver is the half of W10 that changes the older event, if it stands as it was seen: parked for this operation
+// alone, it is settled, and the newer one stands for it. One with several recipes is worked on again: what the others
+// came to, its worker finds out.
+func (t turn) handsOver(ns *State, q *op) bool {
+	w := t.w
+	if t.a("raise-alone") {
+		return true
+	}
+	if q.evk != w.old {
+		return false
+	}
+	e := &ns.ev[w.old-1]
+	if (e.st != w.oldSt || e.gen != w.oldGen) && !t.a("raise-without-older") {
+		return false
+	}
+	switch {
+	case w.oldSt != evParked || e.st != evParked:
+	case t.sc.multi && !t.a("second-recipe-forgotten"):
+		t.moveEvent(e, moveTakeUp, evOpen)
+		e.gen++
+		e.rq, e.dec, e.off = 0, 0, 0
+		staleSweeps(ns, w.old-1)
+	default:
+		t.moveEvent(e, moveHandOver, evCoalesced)
+		e.by = w.ev + 1
+	}
+	return true
+}
+
+// waitsElsewhere is the end of a recipe whose failed operation waits with a newer event.
+func (t turn) waitsElsewhere(x *worker, newer uint8) {
+	x.old, x.oldSt, x.oldGen = 0, 0, 0
+	if !t.sc.multi {
+		x.pc, x.out = wCoalesce, newer
+		return
+	}
+	x.by |= newer << (4 * (x.rcp - 1))
+	x.bad |= badNewer
+	t.next(x, wSettle)
 }
 
 // dismissedSince tells whether a person dismissed, or cancelled, what the worker took for news.
@@ -218,7 +296,7 @@ func (t turn) dismissedSince(q op) bool {
 // raised is where a worker goes when the operation knows its event.
 func (t turn) raised(x *worker, want uint8) {
 	cancelled := want == opFailed && x.seen == opFailed
-	x.seen = 0
+	x.seen, x.old, x.oldSt, x.oldGen = 0, 0, 0, 0
 	switch {
 	case cancelled:
 		if t.sc.multi {
@@ -237,6 +315,7 @@ func (t turn) raised(x *worker, want uint8) {
 	}
 	if t.sc.multi {
 		x.bad |= badFirst << (x.rcp - 1)
+		x.on |= 1 << (x.rcp - 1)
 	}
 	t.next(x, wNotice)
 }

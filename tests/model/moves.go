@@ -67,6 +67,8 @@ var (
 	moveReopen   = evMove(inbox.Reopen)
 	moveReplay   = evMove(inbox.Replay)
 	moveDismissE = evMove(inbox.Dismiss)
+	moveHandOver = evMove(inbox.HandOver)
+	moveTakeUp   = evMove(inbox.TakeUp)
 )
 
 // outside names the transitions that no step makes, and why.

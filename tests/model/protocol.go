@@ -89,10 +89,23 @@ func (c *protocol) steps(s *State, emit explore.Emit[State, note]) {
 
 // operation is the index of the operation that an event asks for.
 func (c *protocol) operation(e, dig, recipe uint8) uint8 {
-	if c.sc.recipes == 2 {
+	switch {
+	case c.sc.shared && recipe == 1:
+		return 0
+	case c.sc.recipes == 2:
 		return (recipe-1)*2 + dig
 	}
 	return c.sc.obj[e]*2 + dig
+}
+
+// asked is the operation that one of the two recipes of an event asks for.
+func (c *protocol) asked(e, recipe uint8) uint8 {
+	for _, a := range c.sc.arrivals {
+		if a.ev == e {
+			return c.operation(e, a.dig, recipe)
+		}
+	}
+	panic("no delivery of this event")
 }
 
 func (c *protocol) result(e, recipe uint8) uint8 {

@@ -21,7 +21,7 @@ func (c *protocol) rest(s *State) (bool, string) {
 			return false, ""
 		}
 	}
-	for _, rule := range []func(*protocol, *State) string{(*protocol).waiting, (*protocol).newest, (*protocol).told, (*protocol).whole} {
+	for _, rule := range []func(*protocol, *State) string{(*protocol).waiting, (*protocol).newest, (*protocol).told, (*protocol).waited, (*protocol).whole} {
 		if broken := rule(c, s); broken != "" {
 			return true, broken
 		}
@@ -112,26 +112,28 @@ func (c *protocol) newest(s *State) string {
 	return ""
 }
 
-// told: what is parked was told to the dead-letter queue, and stands in the review list or was decided there.
+// told: what is parked was told to the dead-letter queue.
 func (c *protocol) told(s *State) string {
 	for e, x := range s.ev {
 		if x.st != evParked || c.a("as-written") && c.sc.multi {
 			continue
 		}
-		listed, decided := false, false
 		for _, r := range c.asks(x) {
 			at := c.operation(uint8(e), x.dig, r)
 			q := s.op[at]
-			if q.st != opFailed || q.evk != uint8(e)+1 {
-				continue
-			}
-			if q.oq == 1 && s.ntc[at] == 0 {
+			if q.st == opFailed && q.evk == uint8(e)+1 && q.oq == 1 && s.ntc[at] == 0 {
 				return "no-dead-ends: an event is parked, and no notice told of it"
 			}
-			listed, decided = listed || q.oq == 1, decided || q.oq == 0
 		}
-		if decided && !listed && x.dec == 0 {
-			return "no-dead-ends: an event is parked, and neither it nor its operation is in the review list or dismissed"
+	}
+	return ""
+}
+
+// waited: what failed and is in the review list has its event, parked: one that is settled leaves the table.
+func (c *protocol) waited(s *State) string {
+	for _, q := range s.op {
+		if q.st == opFailed && q.oq == 1 && s.ev[q.evk-1].st != evParked {
+			return "no-dead-ends: an operation waits for a person, and its newest event is settled"
 		}
 	}
 	return ""

@@ -116,6 +116,7 @@ func (w *worker) less(v *worker) bool {
 		int(w.ev) - int(v.ev), int(w.gen) - int(v.gen), int(w.op) - int(v.op), int(w.tok) - int(v.tok), int(w.ser) - int(v.ser),
 		int(w.retry) - int(v.retry), int(w.rank) - int(v.rank), int(w.out) - int(v.out), int(w.own) - int(v.own), int(w.seen) - int(v.seen),
 		int(w.rcp) - int(v.rcp), int(w.bad) - int(v.bad), int(w.probe) - int(v.probe), int(w.by) - int(v.by), int(w.was) - int(v.was),
+		int(w.on) - int(v.on), int(w.old) - int(v.old), int(w.oldSt) - int(v.oldSt), int(w.oldGen) - int(v.oldGen),
 		int(w.fls) - int(v.fls), int(w.rsv) - int(v.rsv), int(w.got) - int(v.got), int(w.cost) - int(v.cost), int(w.then) - int(v.then),
 	} {
 		if d != 0 {

@@ -30,6 +30,7 @@ type Scenario struct {
 	losing  bool  // losing attempts are recorded
 	lostRed bool  // the answer to a redrive may be lost
 	multi   bool  // each event has two recipes
+	shared  bool  // and the first takes the same out of every content
 	limit   uint8 // what a day may cost; 0: no limit
 	kept    bool  // the clean-up takes drafts' operations and results into account
 }
@@ -95,6 +96,7 @@ var (
 	twice = []arrival{{0, 0}, {0, 0}}
 	ab    = []arrival{{0, 0}, {1, 1}} // two versions, two contents
 	aa    = []arrival{{0, 0}, {1, 0}} // two versions, one content
+	aaa   = []arrival{{0, 0}, {1, 0}, {2, 0}}
 	aba   = []arrival{{0, 0}, {1, 1}, {2, 0}}
 	abc   = []arrival{{0, 0}, {1, 1}, {2, 2}}
 

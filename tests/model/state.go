@@ -40,6 +40,7 @@ const (
 	wFail    // W7
 	wExhaust // W9
 	wNotice
+	wOlder // reads the event that an operation failed for, before W10
 	wRaise // W10
 	wPark  // W6
 	wReturn
@@ -91,7 +92,7 @@ type event struct {
 	st, wid, dig, stamp, gen, rcp, rq uint8 // rq counts the reconciler's sends
 	ops                               uint8 // g: operations claimed for it
 	ack                               uint8 // g: some delivery of it was answered 2xx
-	by, psh                           uint8 // coalesced by event by-1; pushed, and why: one of the push reasons
+	by, psh                           uint8 // coalesced by event by-1, its second recipe in the upper half; pushed, and why: one of the push reasons
 	dec                               uint8 // parked with an operation that was dismissed, and marked so
 	off                               uint8 // g: its recipes whose operations were cancelled or dismissed, when it was settled
 }
@@ -113,7 +114,9 @@ type result struct{ rank, op, out uint8 }
 type worker struct {
 	pc, ev, gen, op, tok, ser, retry, rank, out, own uint8
 	seen, rcp, bad, probe                            uint8 // state that W10 counts on; recipe in hand; what became of the event's recipes; has the probe (2: it was answered)
-	by                                               uint8 // a recipe is coalesced by event by-1
+	by                                               uint8 // a recipe is coalesced by event by-1, the second one in the upper half
+	on                                               uint8 // bit per recipe whose failed operation the event is parked on
+	old, oldSt, oldGen                               uint8 // event + 1 that a failed operation was seen with, and how that stands
 	was                                              uint8 // weakened only: state that the claim found
 	fls                                              uint8 // g: the failure that its notice tells of
 	rsv, got, cost, then                             uint8 // day of its reservation (1 today); it is granted; what the call cost; where it goes on after the correction

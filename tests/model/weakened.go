@@ -43,9 +43,9 @@ var weakened = []Weakening{
 	{"reconcile-without-age", "dup", "false-park", "reconciler takes events of any age", nil},
 	{"recipe-not-pinned", "raise", "one-operation", "recipe version read from the worker's own cache instead of the event", nil},
 	{"conflict-overwrites", "conflict", "conflict", "second body under the same key replaces the first", nil},
-	{"no-generation", "redrive", "no-dead-ends", "settle compares the state of the event, not its generation", few(faults(1, 0, 0, 1).late(1, 0).calls(0, 1).acts(1, 0))},
+	{"no-generation", "review", "no-dead-ends", "settle compares the state of the event, not its generation", few(faults(1, 0, 0, 1).late(1, 0).acts(1, 0).with(1, 0))},
 	{"redrive-not-atomic", "redrive", "no-dead-ends", "operation reopened in one write, event in a second", few(faults(1, 1, 0, 0).calls(0, 1).acts(1, 0))},
-	{"no-link-raise", "redrive", "newest-wins", "an event parked on a failed operation does not raise the operation's rank", few(budget{badT: 1, red: 1})},
+	{"no-link-raise", "redrive", "false-park", "an event parked on a failed operation does not raise the operation's rank", few(budget{badT: 1, red: 1})},
 }
 
 // weakenedOnTop are those of section 10.
@@ -118,6 +118,13 @@ var weakenedBeyond = []Weakening{
 	{"dismiss-while-open", "dismiss", "no-dead-ends: an event", "a failure is dismissed before its event is parked", few(budget{badT: 1, dismiss: 1})},
 	{"dismiss-without-event", "dismiss-echo", "no-dead-ends: an event", "a dismissal does not compare the newest event", few(budget{badT: 1, dismiss: 1})},
 	{"dismiss-without-generation", "dismiss-recipes", "no-dead-ends: an event", "a dismissal does not compare the event's generation: another recipe's operation needs the event no more", few(budget{badT: 2, dismiss: 1, red: 1})},
+	{"raise-alone", "redrive", "no-dead-ends: an event", "a newer event that meets the failed operation leaves the older one parked on it", few(budget{badT: 1})},
+	{"raise-without-older", "redrive", "no-dead-ends: an event", "W10 does not compare how the older event stands: it was read before it was parked", few(budget{badT: 1})},
+	{"park-alone", "redrive", "no-dead-ends: an event", "an event is parked without a look at what it is parked on", few(budget{badT: 1})},
+	{"older-parks", "redrive", "false-park", "an event that meets an operation which waits with a newer one is parked beside it", few(budget{badT: 1})},
+	{"second-recipe-forgotten", "waits-shared", "no-dead-ends: an operation waits", "an event is settled when the first of its two failed operations waits with a newer one", few(budget{badT: 2})},
+	{"needed-in-work", "waits-shared", "no-dead-ends: an event", "a dismissal leaves the event to another operation that is in work for it", few(faults(1, 0, 0, 0).late(1, 0).calls(0, 2).acts(1, 0).stopped(0, 0, 1))},
+	{"raise-decided-anyhow", "dismiss-echo", "no-dead-ends: an event", "W10 of what was seen dismissed passes on a later failure", few(budget{badT: 2, dismiss: 1, red: 1})},
 	{"raise-without-dismissal", "dismiss-echo", "no-dead-ends: an event", "W10 does not tell a dismissed operation", few(budget{badT: 1, dismiss: 1})},
 }
 

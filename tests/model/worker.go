@@ -128,7 +128,7 @@ func (c *protocol) turn(s *State, i int) {
 		t.begins()
 	case wTx, wHolderWrite, wComplete, wLookDone, wRetry, wFail, wSupersede, wDraft, wGiveBack, wLosing:
 		t.finishes()
-	case wPublish, wSettle, wDraftSettle, wCoalesce, wCancel, wPark, wExhaust, wRaise, wNotice, wDelete:
+	case wPublish, wSettle, wDraftSettle, wCoalesce, wCancel, wPark, wExhaust, wOlder, wRaise, wNotice, wDelete:
 		t.ends()
 	case wSplitPut, wSplitSend:
 		t.splits()
@@ -190,7 +190,7 @@ func (c *protocol) next(x *worker, alone uint8) {
 	}
 	early := c.a("settle-after-first-recipe") || c.a("coalesced-recipe-settles") && x.bad&badNewer != 0
 	if x.rcp == 1 && !early {
-		*x = worker{pc: c.first(), ev: x.ev, gen: x.gen, op: x.op%2 + 2, rank: x.rank, rcp: 2, bad: x.bad, by: x.by, probe: x.probe}
+		*x = worker{pc: c.first(), ev: x.ev, gen: x.gen, op: c.asked(x.ev, 2), rank: x.rank, rcp: 2, bad: x.bad, by: x.by, on: x.on, probe: x.probe}
 		return
 	}
 	switch {
@@ -215,10 +215,10 @@ func (c *protocol) tells(x *worker) {
 	switch {
 	case x.bad&badFirst != 0:
 		x.bad &^= badFirst
-		x.pc, x.op = wNotice, x.op%2
+		x.pc, x.op = wNotice, c.asked(x.ev, 1)
 	case x.bad&badSecond != 0 && !c.a("one-notice"):
 		x.bad &^= badSecond
-		x.pc, x.op = wNotice, x.op%2+2
+		x.pc, x.op = wNotice, c.asked(x.ev, 2)
 	default:
 		x.pc = wPark
 	}

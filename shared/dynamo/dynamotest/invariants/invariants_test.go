@@ -27,7 +27,6 @@ func sound() map[string]invariants.Item {
 		"dismissed":  {"pk": "B#shop#test#product:8", "sk": "O#card@000001#d4", "st": "failed", "tok": "1", "dec": "ann", "ev": "evt_6", "expires_at": "9"},
 		"with it":    {"pk": "E#evt_6", "sk": "EVENT", "st": "parked", "why": "refusal", "ten": "shop", "env": "test", "op": "product:8/card@1/d4", "dec": "ann", "expires_at": "9"},
 		"waiting":    {"pk": "E#evt_7", "sk": "EVENT", "st": "parked", "why": "refusal", "ten": "shop", "env": "test", "op": "product:8/card@1/d4\nproduct:8/card@1/d2"},
-		"older":      {"pk": "E#evt_8", "sk": "EVENT", "st": "parked", "why": "refusal", "ten": "shop", "env": "test", "op": "product:8/card@1/d4"},
 		"cancelled":  {"pk": "B#shop#test#product:8", "sk": "O#card@000001#d5", "st": "failed", "tok": "2", "fen": "2", "cat": "cancelled", "by": "ann", "expires_at": "9"},
 		"set down":   {"pk": "E#evt_3", "sk": "EVENT", "st": "parked", "why": "no id", "dec": "ann", "expires_at": "9"},
 		"other fact": {"pk": "E#evt_3", "sk": "CONFLICT#d", "dec": "ann", "expires_at": "9"},
@@ -91,7 +90,7 @@ func TestEachCheckCanFail(t *testing.T) {
 		{"set down", "dec", "", "no-dead-ends: a parked event"},
 		{"with it", "dec", "", "no-dead-ends: a parked event"},
 		{"failed", "oq", "", "no-dead-ends: a parked event"},
-		{"dismissed", "ev", "evt_8", "no-dead-ends: a parked event"},
+		{"failed", "ev", "evt_8", "no-dead-ends: a parked event"},
 		{"published", "rank", "r3", "approved-bytes"},
 		{"published", "rank", "r3", "newest-wins: a result has"},
 		{"published", "sk", "R#card#000003", "approved-bytes"},
@@ -146,6 +145,9 @@ func TestAParkedEventMayStandBehindAResult(t *testing.T) {
 			e["pk"], e["sk"], e["rcp"], e["op"], e["why"] = "E#evt_3", "EVENT", tt.recipes, tt.failed, tt.why
 			if tt.failed == "" {
 				e["oq"], e["od"] = "review", "1#evt_3"
+			} else {
+				name := strings.TrimSuffix(strings.TrimPrefix(tt.failed, "product:7/"), "@1/d9")
+				m["its failure"] = map[string]string{"pk": "B#shop#test#product:7", "sk": "O#" + name + "@000001#d9", "st": "failed", "tok": "1", "ev": "evt_3", "oq": "review", "od": "1#d9"}
 			}
 			m["two"] = e
 			m["result"]["rank"] = "r2"

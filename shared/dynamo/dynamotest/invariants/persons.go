@@ -34,7 +34,7 @@ func reviewList(all Items) (bad []string) {
 }
 
 // parkedIsListed: an event that is parked and not dismissed waits for a person by itself, or by an operation that does.
-// An older event than the one that its operation knows moves with none.
+// An operation waits with one event, the newest: who is parked on one that waits with another stands in no list.
 func parkedIsListed(all Items) (bad []string) {
 	ops := map[string]Item{}
 	for _, o := range all.Operations() {
@@ -44,14 +44,12 @@ func parkedIsListed(all Items) (bad []string) {
 		if e["st"] != "parked" || e["oq"] == "review" || e["dec"] != "" {
 			continue
 		}
-		known, listed := e["op"] == "", false
+		listed := false
 		for _, name := range strings.Split(e["op"], "\n") {
 			o := ops[operationID(e, name)]
-			if o["ev"] == strings.TrimPrefix(e["pk"], "E#") {
-				known, listed = true, listed || o["oq"] == "review"
-			}
+			listed = listed || o["oq"] == "review" && o["ev"] == strings.TrimPrefix(e["pk"], "E#")
 		}
-		if known && !listed {
+		if !listed {
 			bad = append(bad, fmt.Sprintf("%s is parked with %q, in no list and not dismissed", e.id(), e["op"]))
 		}
 	}

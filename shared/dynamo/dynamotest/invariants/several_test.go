@@ -31,10 +31,10 @@ func TestEachRecipeOfAnEventIsJudgedByItself(t *testing.T) {
 			m["several"], m["note"] = event("completed", ops), note("completed", "evt_6")
 		}, true, false},
 		{"a newer event has done the other one, and is about to write its result", func(m map[string]invariants.Item) {
-			m["several"], m["note"] = event("completed", ops), note("completed", "evt_7")
+			m["several"], m["note"] = event("completed", ops), note("completed", "evt_9")
 			delete(m["note"], "by")
 			m["note"]["att"] = `[{"id":"att_7","fencing_token":1,"outcome":"usable","called":true}]`
-			m["newer"] = invariants.Item{"pk": "E#evt_7", "sk": "EVENT", "st": "received", "oq": "open#1", "od": "1#evt_7", "rank": "r2"}
+			m["newer"] = invariants.Item{"pk": "E#evt_9", "sk": "EVENT", "st": "received", "oq": "open#1", "od": "1#evt_9", "rank": "r2"}
 		}, false, true},
 		{"a draft of the other one waits, and this one's result is newer than any completed event", func(m map[string]invariants.Item) {
 			m["several"], m["note"] = event("review", ops), note("rejected", "evt_6")
