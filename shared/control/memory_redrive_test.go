@@ -43,8 +43,12 @@ func (m *memory) Redrive(_ context.Context, r operation.Redrive) error {
 	if o := m.ops[i]; o.State != r.Seen || o.Token != r.Token || o.Event != r.Event {
 		return &operation.RefusedError{Stored: o}
 	}
-	if _, ok := m.events[r.Event]; !ok {
+	e, ok := m.events[r.Event]
+	switch {
+	case !ok:
 		return inbox.ErrNotFound
+	case r.Recipes != nil && !slices.Equal(r.Recipes, e.Recipes):
+		return inbox.ErrStale
 	}
 	m.ops[i].State, m.ops[i].Claims, m.ops[i].WriteID, m.ops[i].Dismissed = operation.Pending, 0, r.WriteID, nil
 	m.open(r.Event, r.Due)

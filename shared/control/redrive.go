@@ -114,7 +114,7 @@ func (x *redriving) named(ctx context.Context) error {
 // operation redrives one operation. It names what was seen; whatever happened since refuses it.
 func (x *redriving) operation(ctx context.Context, o operation.Operation) error {
 	id := o.Key.String()
-	err := x.wanted(ctx, o)
+	recipes, err := x.wanted(ctx, o)
 	if !x.waits(o) {
 		err = &operation.RefusedError{Stored: o}
 	}
@@ -128,8 +128,11 @@ func (x *redriving) operation(ctx context.Context, o operation.Operation) error 
 		return err
 	}
 	err = x.c.d.Store.Redrive(ctx, operation.Redrive{
-		Key: o.Key, Seen: o.State, Token: o.Token, Event: o.Event, WriteID: x.c.d.NewID(), Now: x.now, Due: x.due(),
+		Key: o.Key, Seen: o.State, Token: o.Token, Event: o.Event, Recipes: recipes, WriteID: x.c.d.NewID(), Now: x.now, Due: x.due(),
 	})
+	if errors.Is(err, inbox.ErrStale) { // replayed since the look
+		err = refused(operation.ErrFormerRecipe, o)
+	}
 	switch {
 	case errors.Is(err, operation.ErrRefused), errors.Is(err, inbox.ErrNotFound):
 		return errors.Join(err, x.record(ctx, "redrive, refused", id))
@@ -143,17 +146,19 @@ func (x *redriving) operation(ctx context.Context, o operation.Operation) error 
 	return nil
 }
 
-// wanted refuses an operation whose event runs under another version of its recipe: opened again, nobody would come to
-// work on it.
-func (x *redriving) wanted(ctx context.Context, o operation.Operation) error {
+// wanted reads the recipes of the event that would be opened, and refuses an operation of another version: opened
+// again, nobody would come to work on it.
+func (x *redriving) wanted(ctx context.Context, o operation.Operation) ([]inbox.RecipeRef, error) {
 	e, err := x.c.d.Store.Event(ctx, o.Event)
-	if err == nil && e.Erased.IsZero() && !slices.Contains(e.Recipes, o.Key.Recipe) {
-		return refused(operation.ErrFormerRecipe, o)
+	switch {
+	case errors.Is(err, inbox.ErrNotFound), err == nil && !e.Erased.IsZero():
+		return nil, nil // the write says so
+	case err != nil:
+		return nil, err
+	case !slices.Contains(e.Recipes, o.Key.Recipe):
+		return nil, refused(operation.ErrFormerRecipe, o)
 	}
-	if errors.Is(err, inbox.ErrNotFound) {
-		return nil // the write says so
-	}
-	return err
+	return e.Recipes, nil
 }
 
 // waits tells whether an operation may be redriven.

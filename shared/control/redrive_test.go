@@ -283,3 +283,19 @@ func TestAnOperationOfAFormerRecipeIsNotOpened(t *testing.T) {
 		})
 	}
 }
+
+// The event may be replayed under a raised recipe between the look and the write.
+func TestAnOperationWhoseEventIsReplayedMeanwhileIsNotOpened(t *testing.T) {
+	w := newWorks()
+	e := w.event(1, "product:794", 5)
+	o := w.fail(e, "9f2c")
+	w.before = func(w *works) {
+		raised := w.events[e.ID]
+		raised.Recipes = []inbox.RecipeRef{{Name: o.Key.Recipe.Name, Version: o.Key.Recipe.Version + 1}}
+		w.events[e.ID] = raised
+	}
+	_, err := w.control().Redrive(t.Context(), shop, redrive(o.Key.String()))
+	if now, _ := w.Operation(t.Context(), o.Key); !errors.Is(err, operation.ErrFormerRecipe) || now.State != operation.Failed || len(w.sent) != 0 {
+		t.Errorf("%v, it is %s", err, now.State)
+	}
+}

@@ -241,8 +241,12 @@ func TestARedriveDoesNotOpenAnErasedEvent(t *testing.T) {
 		failed(t, db, table)
 		must(t, table.EmptyEvent(t.Context(), eventID(1), later(800)))
 		stored := snapshot(t, db)
-		if err := table.Redrive(t.Context(), redriving(operation.Failed)); !errors.Is(err, inbox.ErrNotFound) {
-			t.Errorf("it met %v", err)
+		for _, recipes := range [][]inbox.RecipeRef{nil, arrival(1).Recipes} {
+			act := redriving(operation.Failed)
+			act.Recipes = recipes
+			if err := table.Redrive(t.Context(), act); !errors.Is(err, inbox.ErrNotFound) || errors.Is(err, inbox.ErrStale) {
+				t.Errorf("with %d recipes it met %v", len(recipes), err)
+			}
 		}
 		if diff := difference(stored, snapshot(t, db)); diff != "" {
 			t.Errorf("something changed (-before +after):\n%s", diff)

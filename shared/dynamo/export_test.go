@@ -28,7 +28,7 @@ func Statements() map[string]Statement {
 	all := map[string]Statement{}
 	for name, s := range map[string]statement{
 		"putEvent": putEvent, "putConflict": putConflict, "countSeen": countSeen, "settle": settle, "settleNaming": settleNaming, "park": park,
-		"parkAlone": parkAlone, "pushSend": pushSend, "parkUnsent": parkUnsent, "reopenAny": reopenAny, "reopen": reopen, "replay": replay, "pushDue": pushDue,
+		"parkAlone": parkAlone, "pushSend": pushSend, "parkUnsent": parkUnsent, "reopenAny": reopenAny, "reopenUnder": reopenUnder, "reopen": reopen, "replay": replay, "pushDue": pushDue,
 		"claim": claim, "complete": complete, "retry": retry, "fail": fail, "supersede": supersede, "exhaust": exhaust, "raise": raise, "raiseListed": raiseListed, "raiseDecided": raiseDecided, "waitsFor": waitsFor, "handOver": handOver, "takeUp": takeUp, "asSeen": asSeen, "redrive": redrive,
 		"putLosing": putLosing, "hold": hold, "renew": renew, "giveBack": giveBack,
 		"approve": approve, "reject": reject, "setAside": setAside, "dismiss": dismiss, "cancel": cancel, "dismissEvent": dismissEvent, "dismissWith": dismissWith, "sameEvent": sameEvent, "needsEvent": needsEvent, "dismissConflict": dismissConflict,

@@ -62,6 +62,10 @@ var (
 	reopenAny = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", exists+" AND "+filled,
 		moves(":received", inbox.Redrive))
 
+	// W13, W20, the event's half, as it was looked at. Refused also: it runs under other recipes by now.
+	reopenUnder = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", filled+" AND #rcp = :former",
+		moves(":received", inbox.Redrive))
+
 	// W13, the event's half alone, for one parked without an operation. Refused: it is not parked any more.
 	reopen = write("W13 redrive", "SET #st = :received, #oq = :open, #od = :due, #try = :zero REMOVE #ttl, #dec, #dat, #dnt ADD #gen :one", "#st = :parked",
 		moves(":received", inbox.Reopen), state(":parked", inbox.Parked))

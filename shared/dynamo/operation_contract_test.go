@@ -10,6 +10,7 @@ import (
 
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
+	"engang/shared/inbox"
 	"engang/shared/operation"
 )
 
@@ -273,6 +274,9 @@ func redriveContract(name, call string, seen operation.State, before func(*testi
 		return func(ctx context.Context, table *dynamo.Table) error {
 			r := redriving(seen)
 			r.WriteID, r.Token = writeID(who), token
+			if who%2 == 0 { // as it was looked at, or whatever it is
+				r.Recipes = arrival(1).Recipes
+			}
 			if change == nil {
 				return table.Redrive(ctx, r)
 			}
@@ -303,6 +307,14 @@ func redriveContract(name, call string, seen operation.State, before func(*testi
 			"another token":  act(0, func(r *operation.Redrive) { r.Token++ }),
 			"an older token": act(0, func(r *operation.Redrive) { r.Token-- }),
 			"another event":  act(0, func(r *operation.Redrive) { r.Event = eventID(2) }),
+			"other recipes of the event": func(ctx context.Context, table *dynamo.Table) error {
+				r := redriving(seen)
+				r.Token, r.Recipes = token, []inbox.RecipeRef{{Name: card.Name, Version: card.Version + 1}}
+				if err := table.Redrive(ctx, r); !errors.Is(err, inbox.ErrStale) || errors.Is(err, operation.ErrRefused) {
+					return fmt.Errorf("not refused: %w", err)
+				}
+				return errOtherLease
+			},
 		},
 	}
 }

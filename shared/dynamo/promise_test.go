@@ -201,8 +201,10 @@ func TestARedriveIsOneTransaction(t *testing.T) {
 		remove(t, db, "E#"+string(eventID(1)), "EVENT")
 		stored := snapshot(t, db)
 		act := operation.Redrive{Key: work, Seen: operation.Failed, Token: 1, Event: eventID(1), WriteID: "r", Now: later(500), Due: later(800)}
-		if err := table.Redrive(t.Context(), act); !errors.Is(err, inbox.ErrNotFound) {
-			t.Errorf("it met %v", err)
+		for _, recipes := range [][]inbox.RecipeRef{nil, arrival(1).Recipes} {
+			if act.Recipes = recipes; !errors.Is(table.Redrive(t.Context(), act), inbox.ErrNotFound) {
+				t.Errorf("with %d recipes it met %v", len(recipes), table.Redrive(t.Context(), act))
+			}
 		}
 		if diff := difference(stored, snapshot(t, db)); diff != "" {
 			t.Errorf("half of it was done (-before +after):\n%s", diff)

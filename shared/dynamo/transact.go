@@ -110,7 +110,8 @@ func (t *Table) commit(ctx context.Context, call string, steps ...step) error {
 // Redrive opens a failed (W13) or rejected (W20) operation with a new budget, and its event with it, in
 // one transaction. Our own act whose answer was lost is success, as long as nobody claimed the
 // operation since. It is refused with an *[operation.RefusedError] when the operation does not stand as
-// it was seen, and returns [inbox.ErrNotFound] when the event is gone. After any other error the same
+// it was seen, and returns [inbox.ErrNotFound] when the event is gone, and [inbox.ErrStale] when it runs under
+// other recipes than those that were seen: nobody would work on the operation. After any other error the same
 // act may be repeated; a later failure of the operation has another token and refuses the repeat.
 func (t *Table) Redrive(ctx context.Context, r operation.Redrive) error {
 	s := redrive
@@ -126,9 +127,15 @@ func (t *Table) Redrive(ctx context.Context, r operation.Redrive) error {
 		}
 		return err
 	}}
-	eventHalf := step{s: reopenAny, key: eventKey(r.Event), given: opened(r.Event, r.Due), onFail: func(item) error {
+	eventHalf := step{s: reopenAny, key: eventKey(r.Event), given: opened(r.Event, r.Due), onFail: func(stored item) error {
+		if under := (&reader{it: stored}).text("rcp"); len(stored) > 0 && r.Recipes != nil && under != recipesText(r.Recipes) {
+			return fmt.Errorf("event %s: %w", r.Event, inbox.ErrStale)
+		}
 		return fmt.Errorf("event %s: %w", r.Event, inbox.ErrNotFound)
 	}}
+	if r.Recipes != nil {
+		eventHalf.s, eventHalf.given[":former"] = reopenUnder, str(recipesText(r.Recipes))
+	}
 	if err := t.commit(ctx, s.call, operationHalf, eventHalf); err != nil {
 		return fmt.Errorf("redrive operation %s: %w", r.Key, err)
 	}

@@ -84,10 +84,11 @@ func JudgeRaise(stored Operation, r Raise) Raising {
 // names what the person saw; anything that happened since refuses it.
 type Redrive struct {
 	Key     Key
-	Seen    State         // [Failed] or [Rejected]; a rejected one loses the refused output
-	Token   int64         // fencing token that was seen
-	Event   inbox.EventID // that waits for the operation
-	WriteID string        // of the act: the same on every repeat
+	Seen    State             // [Failed] or [Rejected]; a rejected one loses the refused output
+	Token   int64             // fencing token that was seen
+	Event   inbox.EventID     // that waits for the operation
+	Recipes []inbox.RecipeRef // of that event, as it was looked at; nil: whatever they are
+	WriteID string            // of the act: the same on every repeat
 	Now     time.Time
 	Due     time.Time // when the reconciler sends the event, if nobody else does
 }

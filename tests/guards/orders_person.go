@@ -16,11 +16,11 @@ var redriveOrders = []order{
 		`		if x.doc.Sent = true; !$on {
 			x.doc.Sent = x.send(ctx)
 		}`,
-		`	err := x.c.d.Store.Redrive(ctx,`,
+		`	err = x.c.d.Store.Redrive(ctx,`,
 		`	if $on {
 		_ = x.c.d.Work.Send(ctx, inbox.Reference{Event: o.Event, Tenant: x.scope.Tenant})
 	}
-	err := x.c.d.Store.Redrive(ctx,`}},
+	err = x.c.d.Store.Redrive(ctx,`}},
 }
 
 var replayOrders = []order{
