@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,18 +194,16 @@ func TestOfAnErasedObjectThereIsNoTrace(t *testing.T) {
 func TestAWorkerThatWasUnderWayLeavesNothingOfAnErasedObject(t *testing.T) {
 	for _, at := range []string{"W3 claim", "model call", "W4 complete", "W5 result", "W6 settle"} {
 		t.Run(at, func(t *testing.T) {
-			held, gate := make(chan struct{}), make(chan struct{})
-			stall := func(c wire.Call, p wire.Phase) wire.Verdict {
-				if c.Name == at && p == wire.Before && c.Try == 1 {
-					select {
-					case held <- struct{}{}:
-						<-gate
-					default:
-					}
-				}
-				return wire.Pass
-			}
 			onEach(t, func(t *testing.T, begin func(local.Options) *system) {
+				held, gate := make(chan struct{}), make(chan struct{})
+				var met atomic.Bool
+				stall := func(c wire.Call, p wire.Phase) wire.Verdict {
+					if c.Name == at && p == wire.Before && c.Try == 1 && met.CompareAndSwap(false, true) {
+						close(held)
+						<-gate
+					}
+					return wire.Pass
+				}
 				s := begin(local.Options{Judge: stall, Speed: brisk})
 				s.accept(s.updated(product{id: 794, name: "Chair " + hush}.body()))
 				worked := make(chan struct{})
@@ -214,7 +213,7 @@ func TestAWorkerThatWasUnderWayLeavesNothingOfAnErasedObject(t *testing.T) {
 				if first.AgainAt == nil || first.Events != 1 {
 					t.Fatalf("first calls: %+v", first)
 				}
-				gate <- struct{}{}
+				close(gate)
 				<-worked
 				time.Sleep(time.Until(*first.AgainAt) + 10*time.Millisecond)
 				in := erasing{Object: "product:794", Reason: "asked to be forgotten", After: first.Next}

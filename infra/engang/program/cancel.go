@@ -13,6 +13,7 @@ func (p *program) cancelCommand() *cobra.Command {
 		Use:   "cancel ID",
 		Short: "Stop work that is not final; later deliveries of it stay duplicates",
 		Long: "ID is an operation (product:794/product-card@3/9f2c, a unique beginning) that is pending, running or in review, or an event (evt_…, whole) that is open or parked without an operation.\n" +
+			"With an event goes the work on its content, also what an older event of the same content began; what a newer one has taken up goes on, one that has only waited for that work ends as cancelled too. The answer names the operations.\n" +
 			"A worker that is at it writes nothing more. A call that was begun may still be paid for, and is recorded. What was cancelled is opened again only by redriving it by its name.",
 		Example: "  engang cancel product:794/product-card@3/9f2c --reason \"wrong supplier feed\"\n  engang cancel evt_3k9a5xq7mz2bcd4f --reason \"test import\" --json",
 		Args:    oneID,

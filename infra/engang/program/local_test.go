@@ -39,7 +39,7 @@ func TestTheSampleTellsWhatCameOfTheModelsFaults(t *testing.T) {
 		t.Run(c.fail, func(t *testing.T) {
 			t.Parallel()
 			code, stdout, stderr := runIn(t.Context(), func(e *program.Env) {
-				e.Args, e.Now = []string{"local", "--once", "--speed", "50", "--fail", c.fail}, time.Now
+				e.Args, e.Now = []string{"local", "--once", "--speed", "100", "--fail", c.fail}, time.Now
 			})
 			if code != 1 || !strings.HasPrefix(stderr, "engang: not as promised: ") {
 				t.Errorf("exit %d %s", code, stderr)
