@@ -131,7 +131,7 @@ func TestARedriveOfWhatIsRunningIsRefused(t *testing.T) {
 		pass()
 		b.wait()
 		s.rest()
-		if op := s.object("product:794").Operations[0]; op.State != "completed" || op.FencingToken != 1 || s.calls() != 1 || len(s.records()) != 0 {
+		if op := s.object("product:794").Operations[0]; op.State != "completed" || op.FencingToken != 1 || s.calls() != 1 || len(s.records()) != 2 || !strings.HasPrefix(s.records()[0], "redrive, refused of "+op.ID) {
 			t.Errorf("%d calls, operation %+v, recorded %q", s.calls(), op, s.records())
 		}
 		s.exits(3, "Not found", "redrive", "product:8/product-card@3/9f", "--reason", "why")
