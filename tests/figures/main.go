@@ -1,7 +1,7 @@
 // Figures draws what the proofs printed, as SVG: the crash matrix, and what an event costs against how many are stored.
 //
-//	go test ./tests/crash -count=1 -timeout 0 -args -all -json "$PWD/tests/figures/crash.json"
-//	go run ./infra/engang bench ... --json > tests/figures/bench.json
+//	go test ./tests/crash -count=1 -args -json "$PWD/tests/figures/crash.json"
+//	for n in 1000 10000 100000; do go run ./infra/engang bench --stored $n --json; done | jq -s > tests/figures/bench.json
 //	go run ./tests/figures
 //
 // It reads these two files, and writes crash.svg and cost.svg beside them. `go test ./tests/figures` holds the pictures

@@ -3,7 +3,7 @@
 // the order of writes.
 //
 //	go run ./tests/guards             # all of them, two minutes on two cores; exits with 1 if nothing sees one
-//	go run ./tests/guards -only W4    # those whose name has this text
+//	go run ./tests/guards -only dynamo.complete   # those whose name has this text
 //	go run ./tests/guards -find       # which tests of its package fail without a guard that has no test in the table
 //	go run ./tests/guards -find -in shared/enrich,tests/integration   # of these packages
 //
@@ -99,6 +99,9 @@ func (c command) all(ctx context.Context, rows []row) error {
 		if strings.Contains(r.guard, c.only) && r.why == "" {
 			chosen = append(chosen, r)
 		}
+	}
+	if len(chosen) == 0 {
+		return fmt.Errorf("no guard in %s has %q in its name", tableFile, c.only)
 	}
 	if err := c.sound(ctx, chosen); err != nil {
 		return err
