@@ -158,12 +158,13 @@ func (w *world) rest(f flow) {
 }
 
 // absorbs holds that a blow which the client itself makes good leaves no trace: a request, or its answer, that is lost
-// once, or refused once.
+// once, or refused once. A flow whose worker stalls as part of it is left out: the repeat stalls too, until the worker's
+// time is over.
 func (w *world) absorbs(f flow) {
 	b := w.watch.blow
 	if p := w.profile(); w.watch.unbroken == "" {
 		w.watch.unbroken = p
-	} else if b.deed != kill && b.deed != hold && !b.always && !f.varies && w.watch.target.repeats() && p != w.watch.unbroken {
+	} else if b.deed != kill && b.deed != hold && !b.always && !f.varies && f.stalls == (point{}) && w.watch.target.repeats() && p != w.watch.unbroken {
 		w.lost("absorbed: it leaves\n%s\nand unbroken\n%s", p, w.watch.unbroken)
 	}
 }
