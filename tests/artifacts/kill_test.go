@@ -23,8 +23,16 @@ const product = `{"id":794,"name":"Oak table","description":"<p>Solid oak, made 
 // deliver sends the product to the front, signed.
 func deliver(t *testing.T, s *local.System) {
 	t.Helper()
+	if status := post(t, s, product); status != http.StatusOK {
+		t.Fatalf("answered %d", status)
+	}
+}
+
+// post sends a product to the front, signed, and returns the status of the answer.
+func post(t *testing.T, s *local.System, body string) int {
+	t.Helper()
 	row, _ := webhook.Lookup("woocommerce")
-	signed, err := row.Sign(webhook.Request{Header: http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, Body: []byte(product)}, secrets.NewValue(local.Secret("woocommerce", "ssm:hooks/woo-shop/1")), time.Now())
+	signed, err := row.Sign(webhook.Request{Header: http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, Body: []byte(body)}, secrets.NewValue(local.Secret("woocommerce", "ssm:hooks/woo-shop/1")), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +46,7 @@ func deliver(t *testing.T, s *local.System) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		t.Fatalf("answered %d", answer.StatusCode)
-	}
+	return answer.StatusCode
 }
 
 // await waits until the product has its result, and its event is settled.

@@ -1,7 +1,6 @@
 package artifacts_test
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,8 +12,6 @@ import (
 	"engang/infra/local"
 	"engang/infra/local/wire"
 	"engang/shared/dynamo/dynamotest/invariants"
-	"engang/shared/secrets"
-	"engang/shared/webhook"
 )
 
 // A spot is a call that a function makes, for the first time.
@@ -134,24 +131,8 @@ func atRest(t *testing.T, s *local.System, n int) bool {
 // insist sends a product until it is taken, as a sender that repeats does.
 func insist(t *testing.T, s *local.System, id string) {
 	t.Helper()
-	row, _ := webhook.Lookup("woocommerce")
-	body := strings.Replace(product, `"id":794`, `"id":`+id, 1)
 	for range 8 {
-		signed, err := row.Sign(webhook.Request{Header: http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, Body: []byte(body)}, secrets.NewValue(local.Secret("woocommerce", "ssm:hooks/woo-shop/1")), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/hooks/woo-shop", bytes.NewReader(signed.Body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header = signed.Header
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode == http.StatusOK {
+		if post(t, s, strings.Replace(product, `"id":794`, `"id":`+id, 1)) == http.StatusOK {
 			return
 		}
 	}
