@@ -97,6 +97,13 @@ func TestALeaseShowsWhatWasBefore(t *testing.T) {
 		{name: "an ended lease", before: running, state: operation.Running, log: []operation.Outcome{operation.Lost, operation.Usable}, first: &lost},
 		{name: "a recorded attempt", before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) { finished(t, table, 1, (*dynamo.Table).Retry) },
 			state: operation.Pending, log: []operation.Outcome{operation.Transient, operation.Usable}},
+		{name: "a claim that was given back", before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+			must(t, table.Supersede(t.Context(), ending(claimed(t, table, asking(100, 1, 0)), 100, operation.Lost)))
+		}, state: operation.Superseded, lost: operation.Pending, log: []operation.Outcome{operation.Usable}},
+		{name: "a recorded attempt, and a claim that was given back", before: func(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+			finished(t, table, 1, (*dynamo.Table).Retry)
+			must(t, table.Supersede(t.Context(), ending(claimed(t, table, asking(50, 5, 500)), 50, operation.Lost)))
+		}, state: operation.Superseded, lost: operation.Pending, log: []operation.Outcome{operation.Transient, operation.Usable}},
 		{name: "a draft that was cancelled, and redriven", before: func(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 			held(t, db, table)
 			must(t, table.Cancel(t.Context(), cancellation(100)))

@@ -144,7 +144,7 @@ var (
 		moves(":next", operation.Fail), state(":running", operation.Running), says(":review", review))
 
 	// W8: a newer version has its result; the claim is not counted.
-	supersede = write("W8 supersede", "SET #st = :superseded, #wid = :write, #ttl = :later ADD #cnt :minus REMOVE #own, #exp", mine,
+	supersede = write("W8 supersede", "SET #st = :superseded, #wid = :write, #ttl = :later ADD #cnt :minus, #fen :given REMOVE #own, #exp", mine,
 		moves(":superseded", operation.Overtake), state(":running", operation.Running))
 
 	// W9: claims are used up and no lease runs. Refused: someone was faster; claim again.

@@ -52,6 +52,8 @@ func ownClaim(c operation.Claim, err error) (operation.Lease, error) {
 	n := len(stored.Attempts)
 	switch recorded := n > 0 && stored.Attempts[n-1].FencingToken == before.LastClaim(); {
 	case before.Token == 0: // we made it
+	case before.LastClaim() == 0: // every one before was given back without a call
+		before.State = operation.Pending
 	case recorded && len(stored.Output) > 0: // only a draft that was set aside, or cancelled, leaves an output behind
 		before.State = operation.Superseded
 	case recorded:
@@ -132,7 +134,7 @@ func (t *Table) Pause(ctx context.Context, f operation.Finish) error {
 // Supersede ends the lease because a newer version has its result (W8). No call was made: the attempt
 // is given back and not recorded. Else as Complete.
 func (t *Table) Supersede(ctx context.Context, f operation.Finish) error {
-	w := finishing{"supersede", supersede, operation.Superseded, item{":minus": num(-1)}}
+	w := finishing{"supersede", supersede, operation.Superseded, item{":minus": num(-1), ":given": numbers(f.Lease.Token)}}
 	return t.finish(ctx, f, w.expiring(f.ExpiresAt))
 }
 

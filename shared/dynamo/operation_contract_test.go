@@ -31,6 +31,9 @@ func claims(name string, token int64, seconds int, before func(*testing.T, dynam
 				Key: work, State: operation.Running, Token: token, Owner: attemptID(who), BegunAt: later(seconds), LeaseEnd: later(seconds).Add(lease),
 				WriteID: writeID(who), Event: eventID(1), Rank: ranked(1), Claims: op.Claims, NotBefore: op.NotBefore, Attempts: op.Attempts, Reason: op.Reason, Category: op.Category,
 			}
+			if strings.HasSuffix(name, "superseded") { // the claim before was given back
+				want.Fences = []int64{1}
+			}
 			same(t, "operation", want, op)
 		},
 	}
@@ -125,12 +128,14 @@ func finishContracts() []contract {
 			return operation.Operation{Claims: 1, Reason: f.Reason, Category: f.Category, Attempts: f.Attempts, QueuedAt: f.Now}
 		}),
 		finishes("W8 supersede", "W8 ", operation.Lost, operation.Superseded, (*dynamo.Table).Supersede, func(f operation.Finish) operation.Operation {
-			return operation.Operation{ExpiresAt: f.ExpiresAt}
+			return operation.Operation{ExpiresAt: f.ExpiresAt, Fences: []int64{f.Lease.Token}}
 		}),
 		finishes("W8 supersede, kept without end", "W8 ", operation.Lost, operation.Superseded, func(table *dynamo.Table, ctx context.Context, f operation.Finish) error {
 			f.ExpiresAt = time.Time{}
 			return table.Supersede(ctx, f)
-		}, func(operation.Finish) operation.Operation { return operation.Operation{} }),
+		}, func(f operation.Finish) operation.Operation {
+			return operation.Operation{Fences: []int64{f.Lease.Token}}
+		}),
 		finishes("W16 draft", "W16", operation.Flagged, operation.Review, (*dynamo.Table).Hold, func(f operation.Finish) operation.Operation {
 			return operation.Operation{Claims: 1, Output: f.Output, Digest: f.Digest, Reason: f.Reason, Attempts: f.Attempts, QueuedAt: f.Now}
 		}),

@@ -74,7 +74,7 @@ type Operation struct {
 	Key       Key
 	State     State
 	Token     int64     // fencing token: grows with each claim and with each cancellation, never falls
-	Fences    []int64   // the tokens that cancellations took: no attempt has one of them
+	Fences    []int64   // the tokens that cancellations took, and those of claims that were given back without a call (W8): no attempt has one of them
 	Owner     AttemptID // of the attempt that holds the lease; empty otherwise
 	BegunAt   time.Time // of the last claim
 	LeaseEnd  time.Time
@@ -114,7 +114,8 @@ func (o Operation) History() []Attempt {
 	}
 }
 
-// LastClaim is the token of the last claim: the operation's own, unless it was cancelled since.
+// LastClaim is the token of the last claim that was not given back without a call: the operation's own, unless it
+// was cancelled since.
 func (o Operation) LastClaim() int64 {
 	token := o.Token
 	for slices.Contains(o.Fences, token) {
@@ -125,7 +126,7 @@ func (o Operation) LastClaim() int64 {
 
 // unrecorded adds an attempt without an outcome for each token up to and with until that a claim took and none of
 // the attempts has: its worker died or was fenced by a person, and those that came after it as well before they
-// could record it. A claim that was given back without a call because a newer result was there looks the same later.
+// could record it.
 func (o Operation) unrecorded(all []Attempt, until int64) []Attempt {
 	var last int64
 	if len(all) > 0 {
@@ -137,7 +138,7 @@ func (o Operation) unrecorded(all []Attempt, until int64) []Attempt {
 			continue
 		}
 		lost := Attempt{FencingToken: token, Outcome: Lost, Category: CategoryTransient, Reason: "no outcome was recorded"}
-		if token == claimed { // of the last claim more is known
+		if token == claimed && o.State != Superseded { // of the last claim more is known
 			lost.ID, lost.StartedAt = o.Owner, o.BegunAt
 		}
 		all = append(all, lost)

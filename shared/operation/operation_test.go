@@ -106,6 +106,8 @@ func TestLogKeepsWhatWasThereTheLostOneAndThisOne(t *testing.T) {
 		{"after workers that died and a redrive", operation.Operation{State: operation.Pending, Token: 2, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, unrecorded(operation.Attempt{FencingToken: 2, StartedAt: begun}), stamped)},
 		{"after a cancellation and a redrive", operation.Operation{State: operation.Pending, Token: 2, Fences: []int64{2}, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
 		{"after a cancellation in the middle of the work, and a redrive", operation.Operation{State: operation.Pending, Token: 2, Fences: []int64{2}, BegunAt: begun}, attempts(unrecorded(operation.Attempt{FencingToken: 1, StartedAt: begun}), stamped)},
+		{"after a claim that was given back, as the lease says whose own answer was lost", operation.Operation{State: operation.Pending, Token: 2, Fences: []int64{2}, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
+		{"after a claim that was given back, with its fence", operation.Operation{State: operation.Superseded, Token: 2, Fences: []int64{2}, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
 		{"after a claim that was given back", operation.Operation{State: operation.Superseded, Token: 2, BegunAt: begun, Attempts: attempts(earlier)}, attempts(earlier, stamped)},
 	}
 	for _, tt := range tests {
