@@ -166,8 +166,7 @@ var senders = []flow{
 		w.deliver(updated(chair))
 		w.settle()
 	}, final: has("product:794", "product-card", noon, "Chair")},
-	// One process works on all three: killed beside one, it leaves the call of another.
-	{name: "limits a minute and a day", varies: true, scenario: "section 10", config: []string{edited(hasLimits, "    limits: {attempts: 5, per_minute: 1, usd_per_day: \"0.0040\"}\n")}, calls: 3, more: 1, run: func(w *world) {
+	{name: "limits a minute and a day", varies: true, scenario: "section 10", config: []string{edited(hasLimits, "    limits: {attempts: 5, per_minute: 1, usd_per_day: \"0.0040\"}\n")}, calls: 3, run: func(w *world) {
 		for id := range 3 {
 			w.deliver(updated(numbered(id + 1)))
 		}

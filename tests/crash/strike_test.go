@@ -82,6 +82,7 @@ type watch struct {
 	seen   map[string]point
 	points []point
 	owed   map[*wire.Invocation]int // paid calls whose outcome is not recorded yet
+	dying  *wire.Invocation         // that is killed; a call of another event in it may be on its way still
 
 	stopped bool // no point is noted any more
 	struck  bool
@@ -210,6 +211,9 @@ func (w *watch) excuse(p point, i *wire.Invocation) {
 	switch {
 	case w.blow.deed == kill, w.blow.deed == hold:
 		w.extra += w.owed[i]
+		if w.blow.deed == kill {
+			w.dying = i
+		}
 		if w.blow.deed == hold && !w.blow.after && p.call == "model call" { // it will be paid, and another one is made
 			w.extra++
 		}
@@ -222,6 +226,9 @@ func (w *watch) pays(i *wire.Invocation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.owed[i]++
+	if i == w.dying {
+		w.extra++
+	}
 }
 
 // An exchange is a call that took effect, or was refused.
@@ -264,7 +271,7 @@ func (w *watch) done(p point, i *wire.Invocation, e exchange) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case outcomes[e.call] && w.owed[i] > 0 && !strings.Contains(e.sent, `\"outcome\":\"stopped\"}]`):
+	case outcomes[e.call] && w.owed[i] > 0 && !strings.Contains(e.sent, `\"called\":false}]`):
 		w.owed[i]--
 	case e.call == "W3 claim":
 		w.claimed++
