@@ -322,12 +322,16 @@ func onlyFinalExpires(all Items) (bad []string) {
 // output that changes, a result that gets older, an event that vanishes. What belongs to an erased event is
 // gone on purpose.
 func Progress(before, after Items) (bad []string) {
-	now := map[string]Item{}
+	was, now := map[string]Item{}, map[string]Item{}
+	for _, i := range before {
+		was[i.id()] = i
+	}
 	for _, i := range after {
 		now[i.id()] = i
 	}
 	for _, b := range before {
-		if b["ev"] != "" && now["E#"+b["ev"]+" / EVENT"]["era"] != "" {
+		operation, _, _ := strings.Cut(b.id(), "#LOST#") // a losing attempt names no event: its operation does
+		if ev := was[operation]["ev"]; ev != "" && now["E#"+ev+" / EVENT"]["era"] != "" {
 			continue
 		}
 		a, there := now[b.id()]
