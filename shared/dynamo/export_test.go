@@ -51,7 +51,7 @@ func exported(s statement) Statement {
 	for placeholder, value := range s.states {
 		fixed[placeholder] = value.(*types.AttributeValueMemberS).Value
 	}
-	return Statement{s.update, s.when, s.names, s.needs, fixed, s.move.name, s.move.to, s.move.from, s.move.born}
+	return Statement{s.update, s.when, s.names(), s.needs(), fixed, s.move.name, s.move.to, s.move.from, s.move.born}
 }
 
 // KeyConditions is every key condition of expr.go.

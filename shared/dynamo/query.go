@@ -36,10 +36,9 @@ type search struct {
 
 // query makes one request. More tells whether there may be items behind the last one.
 func (t *Table) query(ctx context.Context, q search) (items []item, more bool, err error) {
-	names, _ := placeholders(q.when)
 	consistent, forward := q.index == "", !q.backward
 	in := &dynamodb.QueryInput{
-		TableName: &t.name, IndexName: optional(q.index), KeyConditionExpression: &q.when, ExpressionAttributeNames: names,
+		TableName: &t.name, IndexName: optional(q.index), KeyConditionExpression: &q.when, ExpressionAttributeNames: statement{when: q.when}.names(),
 		ExpressionAttributeValues: q.given, ConsistentRead: &consistent, ScanIndexForward: &forward,
 	}
 	if q.limit > 0 {

@@ -21,8 +21,7 @@ type statement struct {
 	update string // empty: a whole item is put
 	when   string // empty: no condition
 
-	names  map[string]string // of attributes, by placeholder
-	needs  []string          // placeholders of values
+	named  map[string]string // attributes that a placeholder does not name itself, by placeholder
 	states item              // values that are fixed, by placeholder
 	move   move
 }
@@ -38,8 +37,7 @@ type move struct {
 type option func(*statement)
 
 func write(call, update, when string, options ...option) statement {
-	s := statement{call: call, update: update, when: when, states: item{}}
-	s.names, s.needs = placeholders(update + " " + when)
+	s := statement{call: call, update: update, when: when}
 	for _, o := range options {
 		o(&s)
 	}
@@ -51,7 +49,7 @@ func write(call, update, when string, options ...option) statement {
 func moves[S ~string](placeholder string, t lifecycle.Transition[S]) option {
 	return func(s *statement) {
 		if placeholder != "" {
-			s.states[placeholder] = str(t.To)
+			says(placeholder, string(t.To))(s)
 		}
 		s.move.name, s.move.to = t.Name, string(t.To)
 		for _, from := range t.From {
@@ -68,7 +66,12 @@ func state[S ~string](placeholder string, name S) option { return says(placehold
 
 // says fixes the text of a placeholder.
 func says(placeholder, text string) option {
-	return func(s *statement) { s.states[placeholder] = str(text) }
+	return func(s *statement) {
+		if s.states == nil {
+			s.states = item{}
+		}
+		s.states[placeholder] = str(text)
+	}
 }
 
 const expiry = ", #ttl = :later"
@@ -76,7 +79,6 @@ const expiry = ", #ttl = :later"
 // kept is the statement without the expiry.
 func (s statement) kept() statement {
 	s.update = strings.Replace(s.update, expiry, "", 1)
-	s.names, s.needs = placeholders(s.update + " " + s.when)
 	return s
 }
 
@@ -91,30 +93,42 @@ func (s statement) expiring(given item, at time.Time) statement {
 
 // naming says which attribute a placeholder means that is not an attribute's own name.
 func (s statement) naming(placeholder, attribute string) statement {
-	s.names = maps.Clone(s.names)
-	s.names[placeholder] = attribute
+	s.named = maps.Clone(s.named)
+	if s.named == nil {
+		s.named = map[string]string{}
+	}
+	s.named[placeholder] = attribute
 	return s
 }
 
-// placeholders finds the names and the values that an expression means. A name's placeholder is the
-// attribute's own name, but for the one that the table's TTL reads and those that [statement.naming] names.
-func placeholders(expression string) (names map[string]string, values []string) {
-	for _, p := range marked(expression, '#') {
+// names are the attributes that the expressions mean, by placeholder: a placeholder is the attribute's own name, but
+// for the one that the table's TTL reads and those that [statement.naming] names. They are looked for when the
+// statement is used: a start of a function is waited for, and uses few of all statements.
+func (s statement) names() (names map[string]string) {
+	for _, p := range marked(s.update+" "+s.when, '#') {
 		if names == nil {
 			names = map[string]string{}
 		}
-		names[p] = p[1:]
-		if p == "#ttl" {
+		switch attribute, named := s.named[p]; {
+		case named:
+			names[p] = attribute
+		case p == "#ttl":
 			names[p] = expiresAt
+		default:
+			names[p] = p[1:]
 		}
 	}
-	values = marked(expression, ':')
-	slices.Sort(values)
-	return names, slices.Compact(values)
+	return names
 }
 
-// marked finds the words of small letters that stand behind a mark, with it. Every start of a function reads all
-// statements, and regular expressions took longer for it than all else that this package does then.
+// needs are the placeholders of values in the expressions, sorted.
+func (s statement) needs() []string {
+	all := marked(s.update+" "+s.when, ':')
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// marked finds the words of small letters that stand behind a mark, with it.
 func marked(expression string, mark byte) (words []string) {
 	for {
 		i := strings.IndexByte(expression, mark)
@@ -134,18 +148,19 @@ func marked(expression string, mark byte) (words []string) {
 
 // values joins the fixed values and those of one write, and refuses what does not fit exactly.
 func (s statement) values(given item) (item, error) {
-	if len(s.needs) == 0 && len(given) == 0 {
+	needs := s.needs()
+	if len(needs) == 0 && len(given) == 0 {
 		return nil, nil
 	}
-	all := make(item, len(s.needs))
+	all := make(item, len(needs))
 	maps.Copy(all, s.states)
 	maps.Copy(all, given)
-	for _, p := range s.needs {
+	for _, p := range needs {
 		if all[p] == nil {
 			return nil, fmt.Errorf("%s lacks %s: %w", s.call, p, errPlaceholders)
 		}
 	}
-	if len(all) != len(s.needs) {
+	if len(all) != len(needs) {
 		return nil, fmt.Errorf("%s has values that it does not name: %w", s.call, errPlaceholders)
 	}
 	return all, nil

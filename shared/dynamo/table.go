@@ -50,7 +50,7 @@ func (t *Table) put(ctx context.Context, s statement, k key, it item, given item
 		return err
 	}
 	_, err = t.client.PutItem(telemetry.WithCall(ctx, s.call), &dynamodb.PutItemInput{
-		TableName: &t.name, Item: it, ConditionExpression: optional(s.when), ExpressionAttributeNames: s.names, ExpressionAttributeValues: values,
+		TableName: &t.name, Item: it, ConditionExpression: optional(s.when), ExpressionAttributeNames: s.names(), ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: allOld,
 	})
 	return t.refused(ctx, k, err)
@@ -67,7 +67,7 @@ func (t *Table) update(ctx context.Context, s statement, k key, given item, retu
 	}
 	out, err := t.client.UpdateItem(telemetry.WithCall(ctx, s.call), &dynamodb.UpdateItemInput{
 		TableName: &t.name, Key: k.item(), UpdateExpression: &s.update, ConditionExpression: optional(s.when),
-		ExpressionAttributeNames: s.names, ExpressionAttributeValues: values, ReturnValues: returned,
+		ExpressionAttributeNames: s.names(), ExpressionAttributeValues: values, ReturnValues: returned,
 		ReturnValuesOnConditionCheckFailure: allOld,
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (t *Table) remove(ctx context.Context, s statement, k key, given item) erro
 		return err
 	}
 	_, err = t.client.DeleteItem(telemetry.WithCall(ctx, s.call), &dynamodb.DeleteItemInput{
-		TableName: &t.name, Key: k.item(), ConditionExpression: optional(s.when), ExpressionAttributeNames: s.names, ExpressionAttributeValues: values,
+		TableName: &t.name, Key: k.item(), ConditionExpression: optional(s.when), ExpressionAttributeNames: s.names(), ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: allOld,
 	})
 	return t.refused(ctx, k, err)

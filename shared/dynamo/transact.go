@@ -64,7 +64,7 @@ func (st step) write(table string) (w types.TransactWriteItem, err error) {
 	if st.put == nil {
 		w.Update = &types.Update{
 			TableName: &table, Key: st.key.item(), UpdateExpression: &st.s.update, ConditionExpression: optional(st.s.when),
-			ExpressionAttributeNames: st.s.names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
+			ExpressionAttributeNames: st.s.names(), ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
 		}
 		return w, fits(ItemSize(values) + itemOverhead)
 	}
@@ -72,7 +72,7 @@ func (st step) write(table string) (w types.TransactWriteItem, err error) {
 	maps.Copy(whole, st.put)
 	w.Put = &types.Put{
 		TableName: &table, Item: whole, ConditionExpression: optional(st.s.when),
-		ExpressionAttributeNames: st.s.names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
+		ExpressionAttributeNames: st.s.names(), ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: allOld,
 	}
 	return w, fits(ItemSize(whole))
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -111,11 +112,12 @@ func (m Money) String() string {
 // MarshalText writes the amount as a string.
 func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-var amountShape = regexp.MustCompile(`^-?[0-9]{1,7}\.[0-9]{6}$`)
+// amountShape is compiled when an amount is first read: the receiver reads none.
+var amountShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]{1,7}\.[0-9]{6}$`) })
 
 // UnmarshalText reads what [Money.MarshalText] wrote, and nothing else.
 func (m *Money) UnmarshalText(text []byte) error {
-	if !amountShape.Match(text) {
+	if !amountShape().Match(text) {
 		return errors.New("read amount: not dollars with six decimals")
 	}
 	micro, err := strconv.ParseInt(strings.Replace(string(text), ".", "", 1), 10, 64)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -56,35 +56,44 @@ func (Value) MarshalText() ([]byte, error) {
 // A Ref names a secret: "ssm:hooks/woo-shop/1". The path is relative to the stack's own prefix.
 type Ref string
 
-// A step holds a letter or digit: one of dots alone would lead elsewhere than it says.
-var refShape = regexp.MustCompile(`^ssm:((?:hooks|models|targets)(?:/[._-]*[A-Za-z0-9][A-Za-z0-9_.-]*)+)$`)
-
 // Path is the part of the reference after "ssm:". It fails when the text is no reference, which also
 // catches a secret written where its reference should stand; the error does not repeat the text.
 func (r Ref) Path() (string, error) {
-	m := refShape.FindStringSubmatch(string(r))
-	if m == nil {
-		return "", errors.New("not a reference of the form ssm:hooks/…, ssm:models/… or ssm:targets/…")
+	path, prefixed := strings.CutPrefix(string(r), "ssm:")
+	kind, steps, named := strings.Cut(path, "/")
+	if !prefixed || !named || !slices.Contains(places, kind) {
+		return "", errNoRef
 	}
-	return m[1], nil
+	for step := range strings.SplitSeq(steps, "/") {
+		if strings.Trim(step, alphanumeric+"._-") != "" || !strings.ContainsAny(step, alphanumeric) { // of dots alone it would lead elsewhere than it says
+			return "", errNoRef
+		}
+	}
+	return path, nil
 }
+
+// alphanumeric are the characters that a step of a path holds one of, and dots, underscores and hyphens besides.
+const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+var (
+	places   = []string{"hooks", "models", "targets"}
+	errNoRef = errors.New("not a reference of the form ssm:hooks/…, ssm:models/… or ssm:targets/…")
+)
 
 // ErrSlot says that a reference to the secret of an endpoint does not end with a slot that there is.
 var ErrSlot = errors.New("slots count from 1, without zeros in front")
-
-var (
-	slotted = regexp.MustCompile(`^ssm:hooks/[^/]+/`)
-	noSlot  = regexp.MustCompile(`/0[0-9]*$`)
-)
 
 // Fit tells why a reference is not fit to be configured: it is none ([Ref.Path]), or an error that is
 // [ErrSlot]. What is live already is only held to its path, so that it stays readable. The error does not
 // repeat the text.
 func (r Ref) Fit() error {
-	if _, err := r.Path(); err != nil {
+	path, err := r.Path()
+	if err != nil {
 		return err
 	}
-	if text := string(r); strings.HasPrefix(text, "ssm:hooks/") && (!slotted.MatchString(text) || noSlot.MatchString(text)) {
+	slot := path[strings.LastIndexByte(path, '/')+1:]
+	zero := strings.HasPrefix(slot, "0") && strings.Trim(slot, "0123456789") == ""
+	if strings.HasPrefix(path, "hooks/") && (strings.Count(path, "/") < 2 || zero) {
 		return ErrSlot
 	}
 	return nil
