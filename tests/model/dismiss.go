@@ -26,18 +26,13 @@ func (c *protocol) dismisses(s *State) {
 	dismissalIdle(&ns)
 	if p.pc == dmEvent {
 		c.does(&ns, say("dismisser: leaves it"))
-	} else if s.budget.has(s.budget.crash) {
-		ns.budget.take(&ns.budget.crash)
-		c.emit(&ns, say("dismisser: program CRASHES"), true, "")
+	} else {
+		c.crashes(&ns, say("dismisser: program CRASHES"))
 	}
 }
 
 func dismissalIdle(s *State) {
-	for o := range s.op {
-		if s.op[o].wid == writeOfDismissal {
-			s.op[o].wid = 9
-		}
-	}
+	s.forgets(writeOfDismissal)
 	s.dsm = dismissal{}
 }
 
@@ -104,11 +99,8 @@ func (c *protocol) dismissesOperation(s *State) {
 	lost := ns
 	dismissalIdle(&ns)
 	c.emit(&ns, n.and(" -> ok"), false, broken)
-	if s.budget.has(s.budget.lost) {
-		lost.budget.take(&lost.budget.lost)
-		lost.dsm.retry = 1
-		c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, broken)
-	}
+	lost.dsm.retry = 1
+	c.unanswered(&lost, n, broken)
 }
 
 // neededBeside tells whether the operation of another recipe still needs the event. One that is in work does not: it was

@@ -18,12 +18,9 @@ func (c *protocol) operator(s *State) {
 		c.does(&ns, say("operator: reopens event %v", s.opEv))
 	}
 	if s.opPc != 0 {
-		if s.budget.has(s.budget.crash) {
-			ns := *s
-			ns.budget.take(&ns.budget.crash)
-			ns.opPc, ns.opEv, ns.opTok, ns.opSt = 0, 0, 0, 0
-			c.emit(&ns, say("operator: program CRASHES"), true, "")
-		}
+		ns := *s
+		ns.opPc, ns.opEv, ns.opTok, ns.opSt = 0, 0, 0, 0
+		c.crashes(&ns, say("operator: program CRASHES"))
 		return
 	}
 	if s.budget.red > 0 {
@@ -98,11 +95,10 @@ func (c *protocol) redrive(s *State, o uint8) {
 	ns.ntc[o] = 0
 	n := say("operator: redrives op %v (event %v)", o, e)
 	c.does(&ns, n)
-	if c.sc.lostRed && s.budget.has(s.budget.lost) {
-		ns.budget.take(&ns.budget.lost)
+	if c.sc.lostRed {
 		ns.op[o].wid = 5
 		ns.opPc, ns.opTok, ns.opSt = 10+o, q.tok, q.st
-		c.emit(&ns, n.and(" -> took effect, ANSWER LOST"), true, "")
+		c.unanswered(&ns, n, "")
 	}
 }
 
@@ -158,10 +154,7 @@ func (c *protocol) redriveLetter(s *State, e uint8) {
 	dead := ns
 	ns.dlq[e]--
 	c.does(&ns, say("operator: redrives the letter of event %v: sends, then deletes it", e))
-	if dead.budget.has(dead.budget.crash) {
-		dead.budget.take(&dead.budget.crash)
-		c.emit(&dead, say("operator: sends the letter of event %v again, CRASHES before deleting it", e), true, "")
-	}
+	c.crashes(&dead, say("operator: sends the letter of event %v again, CRASHES before deleting it", e))
 }
 
 // noticeBack is a notice that the queue's own redrive moved back: good for the failure that it tells of. The queue

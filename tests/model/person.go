@@ -14,11 +14,7 @@ const (
 func writeOf(i int) uint8 { return uint8(11 + i) }
 
 func personIdle(s *State, i int) {
-	for o := range s.op {
-		if s.op[o].wid == writeOf(i) {
-			s.op[o].wid = 9
-		}
-	}
+	s.forgets(writeOf(i))
 	s.p[i] = person{}
 }
 
@@ -119,11 +115,8 @@ func (c *protocol) approve(s *State, i int) {
 	lost := ns
 	personIdle(&ns, i)
 	c.emit(&ns, n.and(" -> ok"), false, broken)
-	if s.budget.has(s.budget.lost) {
-		lost.budget.take(&lost.budget.lost)
-		lost.p[i].pc, lost.p[i].retry = pApprove, 1
-		c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, broken)
-	}
+	lost.p[i].pc, lost.p[i].retry = pApprove, 1
+	c.unanswered(&lost, n, broken)
 }
 
 func (c *protocol) approveRefused(s *State, i int) {
@@ -170,11 +163,8 @@ func (c *protocol) reject(s *State, i int) {
 	lost := ns
 	personIdle(&ns, i)
 	c.emit(&ns, n.and(" -> ok"), false, broken)
-	if s.budget.has(s.budget.lost) {
-		lost.budget.take(&lost.budget.lost)
-		lost.p[i].pc, lost.p[i].retry = pReject, 1
-		c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, broken)
-	}
+	lost.p[i].pc, lost.p[i].retry = pReject, 1
+	c.unanswered(&lost, n, broken)
 }
 
 // drop is W19.
@@ -193,8 +183,5 @@ func (c *protocol) drop(s *State, i int) {
 	lost := ns
 	personIdle(&ns, i)
 	c.does(&ns, n.and(" -> ok"))
-	if s.budget.has(s.budget.lost) {
-		lost.budget.take(&lost.budget.lost)
-		c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, "")
-	}
+	c.unanswered(&lost, n, "")
 }

@@ -65,6 +65,23 @@ func (c *protocol) emit(ns *State, n note, fault bool, broken string) { c.out(ns
 // does is a step that is no fault and breaks nothing.
 func (c *protocol) does(ns *State, n note) { c.out(ns, n, false, "") }
 
+// crashes is the crash of whoever stands in the state, where one is left. It is the last step made of ns.
+func (c *protocol) crashes(ns *State, n note) {
+	if ns.budget.has(ns.budget.crash) {
+		ns.budget.take(&ns.budget.crash)
+		c.emit(ns, n, true, "")
+	}
+}
+
+// unanswered is a write that took effect although its writer never learns of it, where an answer is left to lose. It is
+// the last step made of ns.
+func (c *protocol) unanswered(ns *State, n note, broken string) {
+	if ns.budget.has(ns.budget.lost) {
+		ns.budget.take(&ns.budget.lost)
+		c.emit(ns, n.and(" -> took effect, ANSWER LOST"), true, broken)
+	}
+}
+
 // steps are all that can be taken in a state.
 func (c *protocol) steps(s *State, emit explore.Emit[State, note]) {
 	before := c.out
@@ -170,13 +187,18 @@ func held(s *State, w int) int {
 	return -1
 }
 
-// idle ends a worker's turn: its write ids can never be presented again.
-func idle(s *State, w int) {
-	for i := range s.op {
-		if s.op[i].wid == uint8(w)+1 {
-			s.op[i].wid = 9
+// forgets takes a write id off the operations: whoever wrote under it can never present it again.
+func (s *State) forgets(wid uint8) {
+	for o := range s.op {
+		if s.op[o].wid == wid {
+			s.op[o].wid = 9
 		}
 	}
+}
+
+// idle ends a worker's turn.
+func idle(s *State, w int) {
+	s.forgets(uint8(w) + 1)
 	s.w[w] = worker{}
 }
 

@@ -121,11 +121,8 @@ func (c *protocol) stored(s *State, i int) {
 		}
 		n := say("receiver %v: put event %v (%c, stamp %v, recipe v%v)", uint8(i), a.ev, a.dig, st, s.cfg)
 		c.does(&ns, n.and(" -> ok"))
-		if s.budget.has(s.budget.lost) {
-			lost.budget.take(&lost.budget.lost)
-			lost.d[i] = delivery{dPut, 1}
-			c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, "")
-		}
+		lost.d[i] = delivery{dPut, 1}
+		c.unanswered(&lost, n, "")
 	}
 }
 

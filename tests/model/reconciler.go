@@ -34,10 +34,7 @@ func (c *protocol) reconciler(s *State) {
 		dead := ns
 		c.send(&ns, uint8(e))
 		c.emit(&ns, say("reconciler: pushes the due time of event %v and sends it again", uint8(e)), slow, "")
-		if dead.budget.has(dead.budget.crash) {
-			dead.budget.take(&dead.budget.crash)
-			c.emit(&dead, say("reconciler: pushes the due time of event %v and CRASHES before the send", uint8(e)), true, "")
-		}
+		c.crashes(&dead, say("reconciler: pushes the due time of event %v and CRASHES before the send", uint8(e)))
 	}
 }
 
@@ -90,12 +87,9 @@ func (c *protocol) sweepers(s *State) {
 			ns.rec[i] = sweep{}
 			c.does(&ns, say("reconciler %v: sends event %v", uint8(i), r.ev))
 		}
-		if s.budget.has(s.budget.crash) {
-			ns := *s
-			ns.budget.take(&ns.budget.crash)
-			ns.rec[i] = sweep{}
-			c.emit(&ns, say("reconciler %v CRASHES", uint8(i)), true, "")
-		}
+		ns := *s
+		ns.rec[i] = sweep{}
+		c.crashes(&ns, say("reconciler %v CRASHES", uint8(i)))
 	}
 }
 
@@ -128,9 +122,6 @@ func (c *protocol) sweepPushes(s *State, i int) {
 	}
 	lost := ns
 	c.emit(&ns, n.and(" -> ok"), false, broken)
-	if s.budget.has(s.budget.lost) { // no write id here: the repeat is refused, the event waits one backoff longer
-		lost.budget.take(&lost.budget.lost)
-		lost.rec[i] = sweep{1, r.ev, 0}
-		c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, broken)
-	}
+	lost.rec[i] = sweep{1, r.ev, 0} // no write id here: the repeat is refused, the event waits one backoff longer
+	c.unanswered(&lost, n, broken)
 }

@@ -44,18 +44,13 @@ func (c *protocol) stops(s *State) {
 	stopIdle(&ns)
 	if p.pc == sOperation && p.retry == 0 {
 		c.does(&ns, say("canceller: leaves it"))
-	} else if s.budget.has(s.budget.crash) {
-		ns.budget.take(&ns.budget.crash)
-		c.emit(&ns, say("canceller: program CRASHES"), true, "")
+	} else {
+		c.crashes(&ns, say("canceller: program CRASHES"))
 	}
 }
 
 func stopIdle(s *State) {
-	for o := range s.op {
-		if s.op[o].wid == writeOfStop {
-			s.op[o].wid = 9
-		}
-	}
+	s.forgets(writeOfStop)
 	s.stop = stop{}
 }
 
@@ -110,11 +105,8 @@ func (c *protocol) cancels(s *State) {
 		lost := ns
 		after(&ns)
 		c.emit(&ns, n.and(" -> ok"), false, broken)
-		if s.budget.has(s.budget.lost) {
-			lost.budget.take(&lost.budget.lost)
-			lost.stop.retry = 1
-			c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, broken)
-		}
+		lost.stop.retry = 1
+		c.unanswered(&lost, n, broken)
 		return
 	}
 	switch {
@@ -265,10 +257,7 @@ func (c *protocol) stopEnds(s *State) {
 		ns.stop.pc = sWork2
 	}
 	c.does(&ns, n.and(" -> ok"))
-	if s.budget.has(s.budget.lost) {
-		lost.budget.take(&lost.budget.lost)
-		c.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, "")
-	}
+	c.unanswered(&lost, n, "")
 }
 
 // stopSpares looks at the newer event that the work stands for: while it is open it goes on with it.

@@ -172,11 +172,8 @@ func (t turn) write(n note, effect func(*State) (bool, string), yes, no func(*St
 		broken = v
 	}
 	t.emit(&ns, n.and(" -> ok"), false, broken)
-	if t.s.budget.has(t.s.budget.lost) {
-		lost.budget.take(&lost.budget.lost)
-		lost.w[t.i].retry = 1
-		t.emit(&lost, n.and(" -> took effect, ANSWER LOST"), true, broken)
-	}
+	lost.w[t.i].retry = 1
+	t.unanswered(&lost, n, broken)
 }
 
 // mine tells whether the operation write that is refused was this worker's own earlier one.
