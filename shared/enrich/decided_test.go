@@ -93,9 +93,7 @@ func TestAKeptDraftKeepsItsReason(t *testing.T) {
 func TestADraftAfterARedriveHasNoCategory(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ref := w.apply("card", 1, recipe.PolicyDraft)
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		id := w.receive(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{ref}})
-		w.run(id)
+		id := w.refused(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{ref}})
 		w.redrive("A", ref)
 		w.run(id)
 		if op := w.operation("A", ref); op.State != operation.Review || op.Category != "" || op.Reason != "policy draft" {
@@ -107,9 +105,7 @@ func TestADraftAfterARedriveHasNoCategory(t *testing.T) {
 // A letter is good for the failure that it tells: it does not undo what a person decided after a redrive.
 func TestAnOldLetterUndoesNoCancellation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		id := w.receive(arrival{name: "A", version: one})
-		w.run(id)
+		id := w.refused(arrival{name: "A", version: one})
 		letter := w.sent.all[0]
 		w.redrive("A")
 		w.cancel("A") // before any worker came
@@ -128,9 +124,7 @@ func TestAnOldLetterUndoesNoCancellation(t *testing.T) {
 // of a cancellation with a token of its own.
 func TestAnOldLetterUndoesNoCancellationThatLeftTheToken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		id := w.receive(arrival{name: "A", version: one})
-		w.run(id)
+		id := w.refused(arrival{name: "A", version: one})
 		letter := w.sent.all[0]
 		w.redrive("A")
 		w.cancel("A")

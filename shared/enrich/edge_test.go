@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"engang/shared/dynamo/dynamotest"
-	"engang/shared/enrich"
 	"engang/shared/inbox"
 	"engang/shared/operation"
 	"engang/shared/recipe"
@@ -149,7 +148,7 @@ func (deaf) Notify(context.Context, inbox.Notice) error { return errors.New("una
 
 func TestAnEventIsNotParkedWithoutItsNotice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
+		w.model.script = []operation.Answer{refusal}
 		id := w.receive(arrival{name: "A", version: one})
 		worker := w.worker(nil)
 		worker.Notices = deaf{}
@@ -199,13 +198,11 @@ func TestWhatAPersonStoppedWaitsForTheNewestEvent(t *testing.T) {
 // An operation that is opened again while an event takes notice of its failure is worked on for that event.
 func TestANoticeOfAFailureMeetsARedrive(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		first := w.receive(arrival{name: "A", version: one})
-		w.run(first)
+		first := w.refused(arrival{name: "A", version: one})
 		second := w.receive(arrival{name: "A", version: two})
-		err := w.worker(&hook{call: "W10 raise", do: func() { w.redrive("A") }}).Run(t.Context(), second)
-		if _, back := errors.AsType[*enrich.Later](err); !back || w.event(second).State != inbox.Received {
-			t.Errorf("run: %v, the event is %s", err, w.event(second).State)
+		w.disturbed(second, "W10 raise", func() { w.redrive("A") })
+		if w.event(second).State != inbox.Received {
+			t.Errorf("the event is %s", w.event(second).State)
 		}
 		w.run(second)
 		w.settled(second, inbox.Completed)

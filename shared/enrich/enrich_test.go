@@ -99,7 +99,7 @@ func TestEveryRecipeOfAnEventIsDoneOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		card, tags := inbox.RecipeRef{Name: "card", Version: 1}, w.apply("tags", 1, recipe.PolicyAuto)
 		id := w.receive(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{card, tags}})
-		w.model.script = []operation.Answer{answer("about A"), bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
+		w.model.script = []operation.Answer{answer("about A"), refusal}
 		w.run(id)
 		ev := w.event(id)
 		if ev.State != inbox.Parked || len(ev.Operations) != 1 || w.operation("A").State != operation.Completed {

@@ -87,7 +87,6 @@ func TestALongWaitGoesThroughTheOpenIndex(t *testing.T) {
 }
 
 func TestWhatCannotBeMendedIsParkedAndRedriven(t *testing.T) {
-	refusal := bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")
 	tests := []struct {
 		name     string
 		answers  []operation.Answer
@@ -286,9 +285,7 @@ func TestWorkGoesOnAfterAStoreThatWasAway(t *testing.T) {
 
 func TestAnEventReopenedMeanwhileIsNotParked(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		first := w.receive(arrival{name: "A", version: one})
-		w.run(first)
+		first := w.refused(arrival{name: "A", version: one})
 		w.redrive("A") // generation 1: open again
 		// A worker that read generation 0 would park it now; the store refuses, and the message comes back.
 		err := w.table.End(t.Context(), inbox.Ending{Event: first, Generation: 0, Scope: scope, Parked: true, Operations: []string{"product:794/card@1/digest"}, Reason: "old", At: w.clock()})
@@ -303,9 +300,7 @@ func TestAnEventReopenedMeanwhileIsNotParked(t *testing.T) {
 func TestANoticeThatComesBackIsARedrive(t *testing.T) {
 	t.Run("of a failed operation", func(t *testing.T) {
 		each(t, func(t *testing.T, w *world) {
-			w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-			id := w.receive(arrival{name: "A", version: one})
-			w.run(id)
+			w.refused(arrival{name: "A", version: one})
 			for range 2 { // the button can be pressed twice
 				if err := w.worker(nil).Redriven(t.Context(), w.sent.all[0]); err != nil {
 					t.Fatal(err)
@@ -323,7 +318,6 @@ func TestANoticeThatComesBackIsARedrive(t *testing.T) {
 	})
 	t.Run("that fails again opens one budget, however often the notice comes", func(t *testing.T) {
 		each(t, func(t *testing.T, w *world) {
-			refusal := bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")
 			w.model.script = []operation.Answer{refusal, refusal, refusal, refusal, refusal}
 			first := w.receive(arrival{name: "A", version: one})
 			w.run(first)

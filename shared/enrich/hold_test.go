@@ -198,7 +198,7 @@ func TestANoticeIsSentWhenTheEventIsParked(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		note := w.applyAs("note", 1, func(r *recipe.Recipe) { r.Instructions = "Note." })
 		w.put(pause.Pause{Target: pause.Target{Scope: scope, Kind: pause.Recipe, Name: "note"}})
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
+		w.model.script = []operation.Answer{refusal}
 		id := w.receive(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{{Name: "card", Version: 1}, note}})
 		for range 3 {
 			w.run(id)

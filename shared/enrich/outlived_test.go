@@ -37,9 +37,7 @@ func (w *world) resultLeaves() {
 // was a newer one, so it is not called again.
 func TestAnOldFailureBringsNoOlderVersionBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		failed := w.receive(arrival{name: "A", version: one})
-		w.run(failed)
+		failed := w.refused(arrival{name: "A", version: one})
 		w.run(w.receive(arrival{name: "B", version: two}))
 		w.pass(401 * 24 * time.Hour)
 		w.resultLeaves()
@@ -64,9 +62,7 @@ func TestAnOldFailureBringsNoOlderVersionBack(t *testing.T) {
 // As long as results are kept, or where one stands, the result itself says which is newer.
 func TestAFailureIsRedrivenAsLongAsResultsAreKept(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		failed := w.receive(arrival{name: "A", version: two})
-		w.run(failed)
+		failed := w.refused(arrival{name: "A", version: two})
 		w.run(w.receive(arrival{name: "B", version: one}))
 		w.pass(401 * 24 * time.Hour) // the older one's result stands, although it is old enough to leave
 		w.redrive("A")
@@ -77,9 +73,7 @@ func TestAFailureIsRedrivenAsLongAsResultsAreKept(t *testing.T) {
 		w.rest()
 	})
 	each(t, func(t *testing.T, w *world) {
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		failed := w.receive(arrival{name: "A", version: one})
-		w.run(failed)
+		failed := w.refused(arrival{name: "A", version: one})
 		w.pass(399 * 24 * time.Hour)
 		w.redrive("A")
 		w.run(failed)

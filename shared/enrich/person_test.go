@@ -28,9 +28,7 @@ func TestACancelledOrDismissedOperationIsNoNews(t *testing.T) {
 			t.Errorf("result %s, %d calls, %d notices", w.result(), w.model.count(), len(w.sent.all))
 		}
 
-		w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-		failed := w.receive(arrival{name: "B", version: three})
-		w.run(failed)
+		w.refused(arrival{name: "B", version: three})
 		w.dismiss("B")
 		repeat := w.receive(arrival{name: "B", version: "2026-11-29T09:59:59Z"})
 		w.run(repeat)
@@ -88,9 +86,7 @@ func TestAFailureThatIsDecidedMeanwhileIsNoNews(t *testing.T) {
 		for _, version := range []string{two, "2026-11-29T09:59:59Z"} { // a newer event, and an older one, whose rank W10 does not take
 			t.Run(name+", "+version, func(t *testing.T) {
 				each(t, func(t *testing.T, w *world) {
-					w.model.script = []operation.Answer{bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")}
-					first := w.receive(arrival{name: "A", version: one})
-					w.run(first)
+					first := w.refused(arrival{name: "A", version: one})
 					id := w.receive(arrival{name: "A", version: version})
 					meets := &hook{call: "W10 raise", do: func() { decide(w) }}
 					if err := w.worker(meets).Run(t.Context(), id); err != nil {
@@ -115,8 +111,7 @@ func TestAFailureThatIsDecidedMeanwhileIsNoNews(t *testing.T) {
 // What failed again after it was dismissed and redriven is news again.
 func TestAFailureAfterADismissalIsNewsAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		again := bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")
-		w.model.script = []operation.Answer{again, again}
+		w.model.script = []operation.Answer{refusal, refusal}
 		id := w.receive(arrival{name: "A", version: one})
 		w.run(id)
 		w.dismiss("A")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engang/shared/enrich"
+	"engang/shared/inbox"
 	"engang/shared/operation"
 	"engang/shared/telemetry"
 )
@@ -26,6 +27,15 @@ func (h *hook) RoundTrip(r *http.Request) (*http.Response, error) {
 		h.once.Do(h.do)
 	}
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// disturbed works on an event, before a call of which something else happens, so that its message must come back.
+func (w *world) disturbed(id inbox.EventID, call string, by func()) {
+	w.t.Helper()
+	err := w.worker(&hook{call: call, do: by}).Run(w.t.Context(), id)
+	if _, back := errors.AsType[*enrich.Later](err); !back {
+		w.t.Errorf("run: %v, want a message that comes back", err)
+	}
 }
 
 // The claim took so long that call and finish no longer fit into the lease: somebody else could take it over.
@@ -60,13 +70,9 @@ func TestAMessageWhoseDeadlineIsNearIsGivenBackUnbegun(t *testing.T) {
 // A person redrives right before the worker parks: the parking is refused, and the message must come back.
 func TestAParkingThatMeetsARedriveGivesTheMessageBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		refusal := bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")
 		w.model.script = []operation.Answer{refusal, refusal}
 		id := w.receive(arrival{name: "A", version: one})
-		err := w.worker(&hook{call: "W6 settle", do: func() { w.redrive("A") }}).Run(t.Context(), id)
-		if _, back := errors.AsType[*enrich.Later](err); !back {
-			t.Errorf("run: %v, want a message that comes back", err)
-		}
+		w.disturbed(id, "W6 settle", func() { w.redrive("A") })
 		w.run(id) // fails again, under the new generation
 		if len(w.sent.all) != 2 || w.sent.all[0].Generation != 0 || w.sent.all[1].Generation != 1 {
 			t.Errorf("notices %+v", w.sent.all)

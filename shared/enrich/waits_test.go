@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"engang/shared/dynamo/dynamotest"
-	"engang/shared/enrich"
 	"engang/shared/inbox"
 	"engang/shared/operation"
 	"engang/shared/recipe"
@@ -17,13 +16,6 @@ import (
 )
 
 // Of all events that ask for an operation that failed one waits with it, the newest.
-
-// refusals makes the next calls fail for good.
-func (w *world) refusals(n int) {
-	for range n {
-		w.model.script = append(w.model.script, bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal"))
-	}
-}
 
 // givesWay checks that an event is settled, since a newer one waits in its place, and leaves the table in its time.
 func (w *world) givesWay(older, newer inbox.EventID) {
@@ -36,9 +28,7 @@ func (w *world) givesWay(older, newer inbox.EventID) {
 
 func TestANewerEventWaitsInPlaceOfTheOlderOne(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.refusals(1)
-		first := w.receive(arrival{name: "A", version: one})
-		w.run(first)
+		first := w.refused(arrival{name: "A", version: one})
 		second := w.receive(arrival{name: "A", version: two})
 		w.run(second)
 		w.givesWay(first, second)
@@ -58,9 +48,7 @@ func TestANewerEventWaitsInPlaceOfTheOlderOne(t *testing.T) {
 
 func TestAnOlderEventThatComesLateIsNotParkedBesideTheNewerOne(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.refusals(1)
-		newer := w.receive(arrival{name: "A", version: two})
-		w.run(newer)
+		newer := w.refused(arrival{name: "A", version: two})
 		late := w.receive(arrival{name: "A", version: one})
 		w.run(late)
 		w.givesWay(late, newer)
@@ -74,11 +62,11 @@ func TestAnOlderEventThatComesLateIsNotParkedBesideTheNewerOne(t *testing.T) {
 // A newer event may take over between a worker's look at the operation and its parking.
 func TestAnEventIsNotParkedOnWhatWaitsWithANewerOne(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.refusals(1)
+		w.model.script = []operation.Answer{refusal}
 		first, second := w.receive(arrival{name: "A", version: one}), w.receive(arrival{name: "A", version: two})
-		meanwhile := &hook{call: "W6 settle", do: func() { w.run(second) }}
-		if _, back := errors.AsType[*enrich.Later](w.worker(meanwhile).Run(t.Context(), first)); !back || w.event(first).State != inbox.Received {
-			t.Errorf("the message comes back %v, the event is %s", back, w.event(first).State)
+		w.disturbed(first, "W6 settle", func() { w.run(second) })
+		if w.event(first).State != inbox.Received {
+			t.Errorf("the event is %s", w.event(first).State)
 		}
 		w.run(first)
 		w.givesWay(first, second)
@@ -89,12 +77,12 @@ func TestAnEventIsNotParkedOnWhatWaitsWithANewerOne(t *testing.T) {
 // The older event may be parked between a newer one's look at it and its W10.
 func TestAnEventThatIsParkedMeanwhileIsLookedAtAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.refusals(1)
+		w.model.script = []operation.Answer{refusal}
 		first, second := w.receive(arrival{name: "A", version: one}), w.receive(arrival{name: "A", version: two})
 		w.die(first, "W6 settle")
-		meanwhile := &hook{call: "W10 raise", do: func() { w.run(first) }}
-		if _, back := errors.AsType[*enrich.Later](w.worker(meanwhile).Run(t.Context(), second)); !back || w.event(first).State != inbox.Parked || len(w.sent.all) != 2 {
-			t.Errorf("the message comes back %v, the older event is %s, %d notices", back, w.event(first).State, len(w.sent.all))
+		w.disturbed(second, "W10 raise", func() { w.run(first) })
+		if w.event(first).State != inbox.Parked || len(w.sent.all) != 2 {
+			t.Errorf("the older event is %s, %d notices", w.event(first).State, len(w.sent.all))
 		}
 		w.run(second)
 		w.givesWay(first, second)
@@ -113,7 +101,7 @@ func TestAnOlderEventStaysForItsOtherRecipe(t *testing.T) {
 			r.Input.Fields["name"] = field
 		})
 		refs := []inbox.RecipeRef{{Name: "card", Version: 1}, same}
-		w.refusals(2)
+		w.model.script = []operation.Answer{refusal, refusal}
 		first := w.receive(arrival{name: "A", version: one, recipes: refs})
 		w.run(first)
 		second := w.receive(arrival{name: "B", version: two, recipes: refs})
@@ -151,9 +139,7 @@ func (l *lostFrom) RoundTrip(r *http.Request) (*http.Response, error) {
 // An older event that is gone is no obstacle; one of which nobody knows is.
 func TestAnOlderEventMayBeGone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.refusals(1)
-		first := w.receive(arrival{name: "A", version: one})
-		w.run(first)
+		first := w.refused(arrival{name: "A", version: one})
 		second := w.receive(arrival{name: "A", version: two})
 		if err := w.worker(&lostFrom{"read event", 1}).Run(t.Context(), second); !errors.Is(err, dynamotest.ErrLost) || w.operation("A").Event != first {
 			t.Errorf("without an answer: %v, the operation waits with %s", err, w.operation("A").Event)

@@ -182,6 +182,15 @@ func (w *world) run(id inbox.EventID) {
 	}
 }
 
+// refused stores an event and works on it, for which the model refuses: the event is parked.
+func (w *world) refused(a arrival) inbox.EventID {
+	w.t.Helper()
+	w.model.script = append(w.model.script, refusal)
+	id := w.receive(a)
+	w.run(id)
+	return id
+}
+
 // later works on an event and returns why the message must come back.
 func (w *world) later(id inbox.EventID) *enrich.Later {
 	w.t.Helper()
@@ -289,7 +298,10 @@ func bad(o operation.Outcome, c operation.Category, reason string) operation.Ans
 	return operation.Answer{Attempt: operation.Attempt{Outcome: o, Category: c, Reason: reason, Called: true, Tokens: &operation.Tokens{Input: 100, Output: 10}}}
 }
 
-var rateLimited = bad(operation.Transient, operation.CategoryTransient, "rate limited")
+var (
+	rateLimited = bad(operation.Transient, operation.CategoryTransient, "rate limited")
+	refusal     = bad(operation.Unusable, operation.CategoryUnusableOutput, "refusal")
+)
 
 // notices keeps what was sent to the dead-letter queue.
 type notices struct {
