@@ -23,16 +23,18 @@ import (
 	"engang/shared/webhook"
 )
 
-// BenchmarkColdStart holds the start of the receiver's process until its first answer against that of two functions
-// built the same way: one that says hello, and one that makes the same calls with the same clients and does nothing
-// else. They take turns, so that what else the machine does meets all alike. Lambda's own part, the machine that it
-// boots and the program that it fetches, is in none of the times.
+// BenchmarkColdStart holds the start of the receiver's process until its first answer against that of three functions
+// built the same way: one that says hello; clients, which makes the same calls with the same clients and does nothing
+// else; and bare, which makes them with net/http and a signature alone. They take turns, so that what else the machine
+// does meets all alike. Lambda's own part, the machine that it boots and the program that it fetches, is in none of the
+// times.
 //
 // All figures are medians. Of the receiver: ms from the start of the process to its first answer, of which ms-init
 // until it asks for an event, and ms-waiting for the engine that stands in for AWS, which is this benchmark's own time
 // and not the receiver's. As ratios to hello: x-hello the whole, x-hello-init, x-hello-first from event to answer,
 // x-hello-own the whole without the waiting, x-hello-cpu the processor's time. x-clients is the whole as a ratio to
-// the function with the clients, x-clients-own without what either waits.
+// the function with the clients, x-clients-own without what either waits. clients-x-hello and bare-x-hello are the
+// wholes of the other two: what the calls cost that the receiver makes, with the SDK and at the very least.
 func BenchmarkColdStart(b *testing.B) {
 	all := starters(b)
 	for b.Loop() {
@@ -40,19 +42,21 @@ func BenchmarkColdStart(b *testing.B) {
 			s.cold(b)
 		}
 	}
-	receiver, hello, clients := all[0], all[1], all[2]
+	receiver, hello, clients, bare := all[0], all[1], all[2], all[3]
 	b.ReportMetric(ms(receiver.median(whole)), "ms")
 	b.ReportMetric(ms(receiver.median(toInit)), "ms-init")
 	b.ReportMetric(ms(receiver.median(waiting)), "ms-waiting")
 	for _, r := range []struct {
-		unit string
-		to   *starter
-		part func(coldStart) time.Duration
+		unit   string
+		of, to *starter
+		part   func(coldStart) time.Duration
 	}{
-		{"x-hello", hello, whole}, {"x-hello-init", hello, toInit}, {"x-hello-first", hello, toAnswer}, {"x-hello-own", hello, own}, {"x-hello-cpu", hello, processor},
-		{"x-clients", clients, whole}, {"x-clients-own", clients, own},
+		{"x-hello", receiver, hello, whole}, {"x-hello-init", receiver, hello, toInit}, {"x-hello-first", receiver, hello, toAnswer},
+		{"x-hello-own", receiver, hello, own}, {"x-hello-cpu", receiver, hello, processor},
+		{"x-clients", receiver, clients, whole}, {"x-clients-own", receiver, clients, own},
+		{"clients-x-hello", clients, hello, whole}, {"bare-x-hello", bare, hello, whole},
 	} {
-		b.ReportMetric(float64(receiver.median(r.part))/float64(r.to.median(r.part)), r.unit)
+		b.ReportMetric(float64(r.of.median(r.part))/float64(r.to.median(r.part)), r.unit)
 	}
 }
 
@@ -80,7 +84,7 @@ type starter struct {
 	took    []coldStart
 }
 
-// starters are the receiver, a function that says hello, and one that makes the receiver's calls.
+// starters are the receiver, a function that says hello, and two that make the receiver's calls.
 func starters(b *testing.B) []*starter {
 	b.Helper()
 	system := start(b, local.Options{Manual: true})
@@ -106,7 +110,7 @@ func starters(b *testing.B) []*starter {
 		b.Fatal(err)
 	}
 	var all []*starter
-	for _, at := range []string{receiver, standIn(b, "hello"), standIn(b, "clients")} {
+	for _, at := range []string{receiver, standIn(b, "hello"), standIn(b, "clients"), standIn(b, "bare")} {
 		all = append(all, &starter{program: bootstrap.Program{Name: "receiver", Path: at, Env: env, Calls: e, Log: b.Output()}, engine: e})
 	}
 	return all
