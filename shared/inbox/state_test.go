@@ -1,34 +1,16 @@
 package inbox_test
 
 import (
-	"flag"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"engang/shared/inbox"
+	"engang/shared/lifecycle/lifecycletest"
 )
 
-var update = flag.Bool("update", false, "write testdata/lifecycle.mmd anew")
-
-func TestPictureIsTheTable(t *testing.T) {
-	const path = "testdata/lifecycle.mmd"
-	drawn := inbox.Lifecycle.Mermaid()
-	if *update {
-		if err := os.WriteFile(path, []byte(drawn), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(golden), drawn); diff != "" {
-		t.Errorf("the picture is not the table (run with -update, and read the change) (-picture +table):\n%s", diff)
-	}
-}
+func TestPictureIsTheTable(t *testing.T) { lifecycletest.Picture(t, inbox.Lifecycle) }
 
 func TestLifecycleHasNoFault(t *testing.T) {
 	if err := inbox.Lifecycle.Check(); err != nil {
