@@ -50,6 +50,14 @@ type Event struct {
 	Conflicts     []Conflict `json:"conflicts,omitempty"`
 	CaughtUp      bool       `json:"caught_up,omitempty"` // fetched from its source: no delivery had brought it
 	ErasedAt      *time.Time `json:"erased_at,omitempty"` // it is known, and what it said is gone
+	Now           []Standing `json:"now,omitempty"`       // its operations, where it is shown by itself
+}
+
+// A Standing is where an operation of an event stands now: how the event ended says only where it stood then.
+type Standing struct {
+	Operation string    `json:"operation"`
+	State     string    `json:"state"`
+	Decision  *Decision `json:"decision,omitempty"`
 }
 
 // A Conflict is a delivery with the event's key and another fact in it.

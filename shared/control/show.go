@@ -69,7 +69,28 @@ func (c *Control) event(ctx context.Context, scope object.Scope, id inbox.EventI
 	if err != nil {
 		return Event{}, err
 	}
-	return eventOf(e, seen, conflicts), nil
+	doc := eventOf(e, seen, conflicts)
+	doc.Now, err = c.standings(ctx, scope, doc.Operations)
+	return doc, err
+}
+
+// standings are those of the operations that an event names, without those that are gone.
+func (c *Control) standings(ctx context.Context, scope object.Scope, names []string) (all []Standing, err error) {
+	for _, name := range names {
+		key, err := operation.ParseKey(scope, name)
+		if err != nil {
+			return nil, err
+		}
+		op, err := c.d.Store.Operation(ctx, key)
+		switch {
+		case errors.Is(err, operation.ErrNotFound):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, Standing{name, string(op.State), decisionOf(op.Decision)})
+	}
+	return all, nil
 }
 
 // pick finds the one operation that a name, or the beginning of one, means. A whole recipe, and a whole version of

@@ -58,7 +58,7 @@ func (c Clock) event(w io.Writer, e control.Event) error {
 	}
 	add("recipes", strings.Join(e.Recipes, ", "))
 	for _, o := range e.Operations {
-		add("operation", ShortOperation(o))
+		add("operation", strings.TrimSpace(ShortOperation(o)+"  "+stands(e.Now, o)))
 	}
 	rows = append(rows, c.decisions("dismissed", e.Dismissed)...)
 	for _, x := range e.Conflicts {
@@ -66,6 +66,18 @@ func (c Clock) event(w io.Writer, e control.Event) error {
 		rows = append(rows, c.decisions("dismissed", x.Dismissed)...)
 	}
 	return Columns(w, "", rows)
+}
+
+// stands says where an operation stands now; nothing where it is not known.
+func stands(all []control.Standing, operation string) string {
+	i := slices.IndexFunc(all, func(s control.Standing) bool { return s.Operation == operation })
+	if i < 0 {
+		return ""
+	}
+	if d := all[i].Decision; d != nil {
+		return all[i].State + ", decided by " + d.By
+	}
+	return all[i].State
 }
 
 func (c Clock) operation(w io.Writer, o control.Operation) error {

@@ -159,3 +159,20 @@ func TestDecisionsStandInTheTimeline(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEventSaysWhereItsOperationsStandNow(t *testing.T) {
+	id := func(n string) string { return "product:1/card@1/" + strings.Repeat(n, 32) }
+	head, _ := shown(t, control.Any{Event: &control.Event{
+		Operations: []string{id("aa"), id("bb"), id("cc")},
+		Now:        []control.Standing{{Operation: id("aa"), State: "review"}, {Operation: id("bb"), State: "rejected", Decision: &control.Decision{By: "ann"}}},
+	}})
+	var got []string
+	for line := range strings.Lines(head) {
+		if rest, ok := strings.CutPrefix(line, "operation"); ok {
+			got = append(got, strings.Join(strings.Fields(rest), " "))
+		}
+	}
+	if diff := cmp.Diff([]string{"product:1/card@1/aaaaaaaa review", "product:1/card@1/bbbbbbbb rejected, decided by ann", "product:1/card@1/cccccccc"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
