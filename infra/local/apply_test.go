@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/config"
 	"engang/shared/control"
 )
@@ -67,7 +68,7 @@ func ignoring(set config.Set, ignore bool) config.Set {
 
 func TestWhatIsAppliedThroughTheAPIIsLiveAtOnce(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	if status, body := deliver(t, s, product); status != http.StatusOK || !strings.Contains(body, "accepted") {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -89,7 +90,7 @@ func TestWhatIsAppliedThroughTheAPIIsLiveAtOnce(t *testing.T) {
 // What was accepted before goes on under the recipe version that it began with.
 func TestWorkUnderWayKeepsItsVersion(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	deliver(t, s, product)
 	set := s.Config()
 	for i, r := range set.Recipes {
@@ -120,7 +121,7 @@ func TestWorkUnderWayKeepsItsVersion(t *testing.T) {
 // caches are warm, fed by another that applies.
 func TestWhatAnotherProcessAppliesIsLiveWithinTheCachesSeconds(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	deliver(t, s, product)
 	var before, after control.Endpoint
 	look(t, s, "/api/endpoints?name=woo-shop", &before)
@@ -160,7 +161,7 @@ func TestWhatAnotherProcessAppliesIsLiveWithinTheCachesSeconds(t *testing.T) {
 // Whatever address is applied, no call leaves the machine while the stub is the model.
 func TestTheStubStandsInForEveryAddress(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	set := s.Config()
 	p := set.Common.Providers["openai"]
 	p.BaseURL = "https://models.example.invalid/openai/v9"

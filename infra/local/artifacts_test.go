@@ -18,6 +18,7 @@ import (
 	"engang/infra/local"
 	"engang/infra/local/bootstrap"
 	"engang/infra/local/invoke"
+	"engang/infra/local/localtest"
 )
 
 // This test binary is a function's bootstrap where Lambda's environment says so: one that tells its environment.
@@ -98,7 +99,7 @@ func TestABuiltFunctionIsToldWhatTheTemplateSays(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Manual, c.o.Artifacts = true, folder
-			s := start(t, c.o)
+			s := localtest.Start(t, c.o)
 			env, _ := environment(t, s, "enrichment", `{}`)
 			for name, want := range c.times {
 				if env[name] != want {
@@ -117,7 +118,7 @@ func TestABuiltFunctionIsToldWhatTheTemplateSays(t *testing.T) {
 
 // Nothing leaves the machine that is not meant to: neither past the proxy's address nor through it.
 func TestABuiltFunctionCallsTheEngineAlone(t *testing.T) {
-	s := start(t, local.Options{Manual: true, Artifacts: artifacts(t)})
+	s := localtest.Start(t, local.Options{Manual: true, Artifacts: artifacts(t)})
 	env, _ := environment(t, s, "receiver", `{}`)
 	base := strings.TrimSuffix(env["AWS_ENDPOINT_URL"], "/aws")
 	for _, address := range []string{base + "/elsewhere", base + "/awsx", "http://sender.example/aws/"} {
@@ -161,11 +162,11 @@ func TestWhatBuiltFunctionsCannotDo(t *testing.T) {
 		p.BaseURL = "https://eu.example.com/v1"
 		set.Common.Providers[name] = p
 	}
-	s := start(t, local.Options{Manual: true, Artifacts: folder})
+	s := localtest.Start(t, local.Options{Manual: true, Artifacts: folder})
 	if _, err := s.Apply(t.Context(), set); !errors.Is(err, local.ErrPastStub) {
 		t.Errorf("a model beside the stub: %v", err)
 	}
-	if _, err := start(t, local.Options{Manual: true}).Apply(t.Context(), set); err != nil {
+	if _, err := localtest.Start(t, local.Options{Manual: true}).Apply(t.Context(), set); err != nil {
 		t.Errorf("with handlers in this process: %v", err)
 	}
 	if _, err := s.Invoke(t.Context(), "receiver", []byte(`[]`)); err == nil {

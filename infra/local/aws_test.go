@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/parameters"
 	"engang/shared/secrets"
 )
@@ -17,7 +18,7 @@ import (
 // once when it says so.
 func TestAnOperatorFindsTheEngine(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	ask := func(method string) (status int, at local.AWS) {
 		r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+"/local/aws", nil)
 		if err != nil {

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 )
 
 // The faults of the model are held by the stub: they stand in the list like the others, and count down.
 func TestFaultsThatAreStillToStrikeAreListed(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true, Faults: "model:429x2,store:lost@W9"})
+	s := localtest.Start(t, local.Options{Manual: true, Faults: "model:429x2,store:lost@W9"})
 	answer, err := http.Post(s.URL()+"/local/faults", "text/plain", strings.NewReader("model:refusal"))
 	if err != nil {
 		t.Fatal(err)

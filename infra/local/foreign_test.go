@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 )
 
 // A page that is open in a browser of this machine must neither read here nor act here: not under a name
 // of its own that leads to this machine, and not from another address.
 func TestPagesOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	port := s.URL()[strings.LastIndex(s.URL(), ":"):]
 	for _, c := range []struct {
 		name, host, origin, site string
@@ -63,7 +64,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 // Senders come through tunnels, under names of theirs.
 func TestDeliveriesComeUnderAnyName(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/hooks/woo-shop", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/sivchari/kumo"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/infra/modelstub"
 )
 
@@ -30,7 +31,7 @@ func TestARealModelsKeyStaysInMemory(t *testing.T) {
 		stub.ServeHTTP(w, r)
 	}))
 	defer model.Close()
-	s := start(t, local.Options{OpenAIKey: key, ModelURL: model.URL + "/v1"})
+	s := localtest.Start(t, local.Options{OpenAIKey: key, ModelURL: model.URL + "/v1"})
 	deliver(t, s, product)
 	if o := settled(t, s, "product:794"); len(o.Results) != 1 || calls.Load() != 1 || s.Stub() != nil || s.Speed() != 1 {
 		t.Errorf("object %+v, %d calls with the key, speed %v", o, calls.Load(), s.Speed())

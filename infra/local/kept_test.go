@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/operation"
@@ -37,7 +38,7 @@ func TestAHigherVersionStaysLive(t *testing.T) {
 		err  error
 	}
 	news := make(chan told, 1)
-	s := start(t, local.Options{Manual: true, Watch: true, TemplatePath: "../../template.yaml", ConfigFiles: []string{file}, OnConfig: func(kept []local.Kept, err error) { news <- told{kept, err} }})
+	s := localtest.Start(t, local.Options{Manual: true, Watch: true, TemplatePath: "../../template.yaml", ConfigFiles: []string{file}, OnConfig: func(kept []local.Kept, err error) { news <- told{kept, err} }})
 	if len(s.Kept()) != 0 {
 		t.Errorf("kept at the start: %v", s.Kept())
 	}

@@ -1,8 +1,6 @@
 package local_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -10,43 +8,20 @@ import (
 	"time"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/control"
-	"engang/shared/secrets"
-	"engang/shared/webhook"
 )
-
-func start(t *testing.T, o local.Options) *local.System {
-	t.Helper()
-	s, err := local.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 const product = `{"id":794,"name":"Mug \/ stor","description":"<p>Hvit kopp i keramikk, tåler oppvaskmaskin og rommer tre desiliter kaffe.<\/p>","date_modified_gmt":"2026-11-29T11:59:58","categories":[{"id":1,"name":"Kopper"}],"attributes":[{"name":"Farge","options":["hvit"]}]}`
 
 // deliver posts a signed WooCommerce delivery and returns status and answer.
 func deliver(t *testing.T, s *local.System, body string) (int, string) {
 	t.Helper()
-	scheme, _ := webhook.Lookup("woocommerce")
-	signed, err := scheme.Sign(webhook.Request{Header: http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, Body: []byte(body)},
-		secrets.NewValue(local.Secret("woocommerce", "ssm:hooks/woo-shop/1")), time.Now())
+	d := localtest.Delivery{Endpoint: "woo-shop", Provider: "woocommerce", Header: http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, Body: body}
+	r, err := d.Request(t.Context(), s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/hooks/woo-shop", bytes.NewReader(signed.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = signed.Header
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +77,7 @@ func settled(t *testing.T, s *local.System, id string) control.Object {
 }
 
 func TestADeliveryBecomesAResult(t *testing.T) {
-	s := start(t, local.Options{Log: t.Output()})
+	s := localtest.Start(t, local.Options{Log: t.Output()})
 	if status, body := deliver(t, s, product); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}

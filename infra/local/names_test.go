@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/infra/local/wire"
 )
 
@@ -49,9 +50,9 @@ func listen(t *testing.T, engine string) *told {
 func TestCallsAreToldByWhatIsSent(t *testing.T) {
 	t.Parallel()
 	var at local.AWS
-	look(t, start(t, local.Options{Manual: true}), "/local/aws", &at)
+	look(t, localtest.Start(t, local.Options{Manual: true}), "/local/aws", &at)
 	engine := listen(t, at.Endpoint)
-	s := start(t, local.Options{Manual: true, DynamoDBURL: engine.url, Faults: "model:refusal"})
+	s := localtest.Start(t, local.Options{Manual: true, DynamoDBURL: engine.url, Faults: "model:refusal"})
 	step := func() {
 		t.Helper()
 		if _, err := s.Work(t.Context()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/infra/rights/rightstest"
 )
 
@@ -36,7 +37,7 @@ func without(t *testing.T, where string, a *asked) *local.System {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start(t, local.Options{
+	return localtest.Start(t, local.Options{
 		Manual: true, OnUse: a.told, ConfigFiles: []string{"../local.yaml"}, TemplatePath: rightstest.Saved(t, rightstest.Without(t, string(raw), where)),
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/infra/local/wire"
 	"engang/shared/control"
 	"engang/shared/secrets"
@@ -23,7 +24,7 @@ import (
 
 func TestAKilledWorkersEventIsFinishedByAnother(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Faults: "worker:kill@before-call"})
+	s := localtest.Start(t, local.Options{Faults: "worker:kill@before-call"})
 	if status, body := deliver(t, s, product); status != http.StatusOK {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -46,7 +47,7 @@ func TestAJudgeSeesEveryCall(t *testing.T) {
 	var mu sync.Mutex
 	var seen []string
 	killed := false
-	s := start(t, local.Options{Manual: true, Judge: func(c wire.Call, p wire.Phase) wire.Verdict {
+	s := localtest.Start(t, local.Options{Manual: true, Judge: func(c wire.Call, p wire.Phase) wire.Verdict {
 		mu.Lock()
 		defer mu.Unlock()
 		if p == wire.Before && c.Function != "" && c.Function != "console" && !slices.Contains(seen, c.Name) {
@@ -82,7 +83,7 @@ func TestAJudgeSeesEveryCall(t *testing.T) {
 
 func TestWithTheStoreDownNothingIsAcknowledged(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true, Faults: "store:down"})
+	s := localtest.Start(t, local.Options{Manual: true, Faults: "store:down"})
 	if status, body := deliver(t, s, product); status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", status, body)
 	}
@@ -93,7 +94,7 @@ func TestWithTheStoreDownNothingIsAcknowledged(t *testing.T) {
 
 func TestWithTheQueueDownTheReconcilerFindsTheEvent(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true, Speed: 1000, Faults: "queue:down"})
+	s := localtest.Start(t, local.Options{Manual: true, Speed: 1000, Faults: "queue:down"})
 	if status, body := deliver(t, s, product); status != http.StatusOK || !strings.Contains(body, "accepted") {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -116,7 +117,7 @@ func TestWithTheQueueDownTheReconcilerFindsTheEvent(t *testing.T) {
 
 func TestADoneMessageThatComesAgainChangesNothing(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true, Faults: "queue:redeliver"})
+	s := localtest.Start(t, local.Options{Manual: true, Faults: "queue:redeliver"})
 	deliver(t, s, product)
 	for range 2 {
 		if n, err := s.Work(t.Context()); n != 1 || err != nil {
@@ -151,7 +152,7 @@ func TestChangesApplyOnSaveAndFaultsChangeNothing(t *testing.T) {
 	t.Parallel()
 	path, text := configuration(t)
 	changes := make(chan error, 1)
-	s := start(t, local.Options{ConfigFiles: []string{path}, Watch: true, OnConfig: func(_ []local.Kept, err error) { changes <- err }})
+	s := localtest.Start(t, local.Options{ConfigFiles: []string{path}, Watch: true, OnConfig: func(_ []local.Kept, err error) { changes <- err }})
 	deliver(t, s, product)
 	if o := settled(t, s, "product:794"); o.Operations[0].Recipe != "product-card@3" {
 		t.Errorf("recipe %s", o.Operations[0].Recipe)
@@ -185,7 +186,7 @@ func TestChangesApplyOnSaveAndFaultsChangeNothing(t *testing.T) {
 
 func TestASecretIsPutAndLiveAtOnce(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	if err := s.PutSecret(t.Context(), "ssm:hooks/woo-shop/1", "another-secret"); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func TestASecretIsPutAndLiveAtOnce(t *testing.T) {
 
 func TestFaultsAreSetWhileItRuns(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	ask := func(method, body string) (int, string) {
 		r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+"/local/faults", strings.NewReader(body))
 		if err != nil {
@@ -238,7 +239,7 @@ func TestFaultsAreSetWhileItRuns(t *testing.T) {
 func TestTheMeterCountsWhatAnEventCosts(t *testing.T) {
 	t.Parallel()
 	reference := os.Getenv("ENGANG_REFERENCE_DYNAMODB")
-	s := start(t, local.Options{Manual: true, Meter: true, DynamoDBURL: reference})
+	s := localtest.Start(t, local.Options{Manual: true, Meter: true, DynamoDBURL: reference})
 	deliver(t, s, product)
 	if _, err := s.Work(t.Context()); err != nil {
 		t.Fatal(err)
@@ -260,7 +261,7 @@ func TestTheMeterCountsWhatAnEventCosts(t *testing.T) {
 
 func TestTheFrontThrottlesAsTheTemplateSays(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	statuses := map[int]int{}
@@ -286,7 +287,7 @@ func TestTheFrontThrottlesAsTheTemplateSays(t *testing.T) {
 // A sender that is redirected loses its event: no address is, also none that is not clean.
 func TestTheFrontNeverRedirects(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, path := range []string{"//hooks/woo-shop", "/hooks//woo-shop", "/hooks/./woo-shop", "/hooks/x/../woo-shop", "/hooks/woo-shop/", "/local/faults/", "/local//faults"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+path, http.NoBody)
@@ -306,7 +307,7 @@ func TestTheFrontNeverRedirects(t *testing.T) {
 
 func TestAFunctionIsInvokedPastTheFront(t *testing.T) {
 	t.Parallel()
-	s := start(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	event := []byte(`{"version":"2.0","rawPath":"/hooks/woo-shop","pathParameters":{"endpoint":"woo-shop"},"requestContext":{"http":{"method":"POST"}},"body":"!","isBase64Encoded":true}`)
 	raw, err := s.Invoke(t.Context(), "receiver", event)
 	var answer struct{ StatusCode int }
@@ -320,7 +321,7 @@ func TestAFunctionIsInvokedPastTheFront(t *testing.T) {
 
 func TestSystemsOfOneProcessAreApart(t *testing.T) {
 	t.Parallel()
-	a, b := start(t, local.Options{Manual: true}), start(t, local.Options{Manual: true})
+	a, b := localtest.Start(t, local.Options{Manual: true}), localtest.Start(t, local.Options{Manual: true})
 	deliver(t, a, product)
 	var list control.List[control.Event]
 	if look(t, b, "/api/events", &list); len(list.Items) != 0 {

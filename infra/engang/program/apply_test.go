@@ -15,6 +15,7 @@ import (
 	"engang/infra/engang/client"
 	"engang/infra/engang/program"
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/config"
 	"engang/shared/control"
 )
@@ -22,7 +23,7 @@ import (
 // agency is a running system in which testdata/shop.yaml is live, and a copy of that file to change.
 func agency(t *testing.T) (s *local.System, file, text string) {
 	t.Helper()
-	s = system(t, local.Options{Manual: true})
+	s = localtest.Start(t, local.Options{Manual: true})
 	if err := s.PutSecret(t.Context(), "ssm:hooks/agency-shop/1", "agency-shop-secret-of-the-test"); err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +329,7 @@ func TestApplyAndSaveStoreTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, path, strings.Replace(string(raw), "summary: {type: string}", `summary: {type: string, description: "<b> & more"}`, 1))
-	s := system(t, local.Options{Manual: true, ConfigFiles: []string{path}})
+	s := localtest.Start(t, local.Options{Manual: true, ConfigFiles: []string{path}})
 	if code, stdout, stderr := live(t, s, "apply", path, "--check"); code != 0 {
 		t.Errorf("exit %d %s%s", code, stdout, stderr)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"engang/infra/engang/program"
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/config"
 	"engang/shared/control"
 )
@@ -178,7 +179,7 @@ func TestTheDoctorWithoutTheAPI(t *testing.T) {
 }
 
 func TestTheDoctorOnThisMachine(t *testing.T) {
-	s := system(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	code, stdout, stderr := live(t, s, "doctor")
 	for _, want := range []string{"ok           api       version dev; you are arn:aws:iam::000000000000:user/", "ok           config    shop/test, revision 1: 2 endpoints, 2 recipes", "ok           secrets", "not checked  models", "note         webhooks"} {
 		if !strings.Contains(stdout, want) {

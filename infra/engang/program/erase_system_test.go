@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/control"
 )
 
 func TestARunningSystemExportsAndErases(t *testing.T) {
 	t.Parallel()
 	schema := answers(t)
-	s := system(t, local.Options{Speed: 60})
+	s := localtest.Start(t, local.Options{Speed: 60})
 	if code, _, stderr := live(t, s, "send", "woocommerce/product.updated", "--set", "/id=900", "--set", "/name=Grandmother's chair", "--repeat", "3", "--wait"); code != 0 {
 		t.Fatal(stderr)
 	}

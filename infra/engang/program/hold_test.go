@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/control"
 	"engang/shared/operation"
 )
@@ -222,7 +223,7 @@ func TestActsOnWorkThatAreRefused(t *testing.T) {
 func TestActsOnWorkOfARunningSystem(t *testing.T) {
 	t.Parallel()
 	schema := answers(t)
-	s := system(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	if code, _, stderr := live(t, s, "send"); code != 0 {
 		t.Fatal(stderr)
 	}

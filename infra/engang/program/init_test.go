@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/secrets"
 	"engang/shared/webhook"
 )
@@ -21,7 +22,7 @@ type started struct {
 // For every provider: a file, a secret, applied, delivered, settled; and the same again is a duplicate.
 func TestAFirstConfigurationOfEveryProviderTakesItsSample(t *testing.T) {
 	t.Parallel()
-	s := system(t, local.Options{NoThrottle: true})
+	s := localtest.Start(t, local.Options{NoThrottle: true})
 	dir := t.TempDir()
 	for _, provider := range webhook.Names() {
 		code, stdout, stderr := live(t, s, "init", provider, "--dir", dir, "--name", "first-"+provider, "--json")
@@ -171,7 +172,7 @@ func TestASecondFileJoinsTheFirst(t *testing.T) {
 // What the second one says next works, also once somebody has changed what both share.
 func TestTwoFilesOfOneFolderAreAppliedTogether(t *testing.T) {
 	t.Parallel()
-	s := system(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	dir := t.TempDir()
 	for _, provider := range []string{"stripe", "github"} {
 		code, stdout, stderr := live(t, s, "init", provider, "--dir", dir, "--json")

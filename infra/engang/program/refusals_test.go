@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/config"
 	"engang/shared/secrets"
 )
@@ -116,7 +117,7 @@ func TestEveryRefusalIsToldByFileAndLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := system(t, local.Options{TemplatePath: template, Manual: true})
+	s := localtest.Start(t, local.Options{TemplatePath: template, Manual: true})
 	base := shop(t)
 	rows := filepath.Join(t.TempDir(), "rows")
 	put := func(ref secrets.Ref, value string) {

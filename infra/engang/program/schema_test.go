@@ -14,6 +14,7 @@ import (
 	"engang/infra"
 	"engang/infra/engang/program"
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 )
 
 // answers compiles the published schema. Strict, it also refuses what the schema does not know: a field
@@ -79,7 +80,7 @@ func TestJSONFitsThePublishedSchema(t *testing.T) {
 		fits(t, schema, file, string(raw))
 	}
 	// What a running system says, too: golden documents are made by hand.
-	s := system(t, local.Options{})
+	s := localtest.Start(t, local.Options{})
 	for _, args := range [][]string{
 		{"send", "--wait"}, {"send", "--set", "/id=1", "--twist", "bad-signature"}, {"events"}, {"operations"}, {"show", "product:794"}, {"show", "product:1"},
 		{"show", "product:794", "--body", "--output", "--reason", "why"}, {"show", "product:794/product-card@3"}, {"version"}, {"events", "--stat"},

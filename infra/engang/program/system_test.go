@@ -3,7 +3,6 @@ package program_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -19,6 +18,7 @@ import (
 
 	"engang/infra/engang/program"
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/control"
 )
 
@@ -30,22 +30,6 @@ func TestMain(m *testing.M) {
 		os.Exit(program.Main())
 	}
 	os.Exit(m.Run())
-}
-
-func system(t *testing.T, o local.Options) *local.System {
-	t.Helper()
-	s, err := local.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
 }
 
 // at the real clock: signatures are checked against it.
@@ -64,7 +48,7 @@ type sent struct {
 
 func TestFiftyDeliveriesAreOneEventAndOneResult(t *testing.T) {
 	t.Parallel()
-	s := system(t, local.Options{})
+	s := localtest.Start(t, local.Options{})
 	code, stdout, stderr := live(t, s, "send", "woocommerce/product.updated", "--set", "/id=900", "--repeat", "50", "--parallel", "50", "--wait", "--json")
 	var got sent
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 {
@@ -91,7 +75,7 @@ func TestFiftyDeliveriesAreOneEventAndOneResult(t *testing.T) {
 
 func TestTwistedDeliveriesLeaveNothing(t *testing.T) {
 	t.Parallel()
-	s := system(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	for _, c := range []struct {
 		args   []string
 		status string
@@ -122,7 +106,7 @@ func TestTwistedDeliveriesLeaveNothing(t *testing.T) {
 // A look at content is kept with who looked and why.
 func TestContentIsShownToAPersonWithAReason(t *testing.T) {
 	t.Parallel()
-	s := system(t, local.Options{})
+	s := localtest.Start(t, local.Options{})
 	if code, _, stderr := live(t, s, "send", "--set", "/id=77", "--wait"); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -140,7 +124,7 @@ func TestCurlSendsWhatSendWould(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not on this machine: the command that is printed cannot be run")
 	}
-	s := system(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	code, command, stderr := live(t, s, "send", "--curl")
 	if code != 0 {
 		t.Fatal(stderr)
@@ -348,7 +332,7 @@ func TestWhatComesInIsToldOnTheTerminal(t *testing.T) {
 
 func TestFaultsCanBePostedWhileItRuns(t *testing.T) {
 	t.Parallel()
-	s := system(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	answer, err := http.Post(s.URL()+"/local/faults", "text/plain", strings.NewReader("store:down"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"engang/infra/engang/client"
 	"engang/infra/engang/program"
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/control"
 	"engang/shared/secrets"
 	"engang/shared/webhook"
@@ -243,7 +244,7 @@ func TestVerifyTakesItsPartsFromAnywhere(t *testing.T) {
 // What send prints is sound, and what it spoils is not, on a running system.
 func TestVerifyOfWhatSendPrints(t *testing.T) {
 	t.Parallel()
-	s := system(t, local.Options{Manual: true})
+	s := localtest.Start(t, local.Options{Manual: true})
 	for _, c := range []struct {
 		endpoint string
 		args     []string
