@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"engang/infra/local/localtest"
 )
 
 // A flow is what senders and persons do in one scenario, without regard to what breaks.
@@ -130,9 +132,7 @@ var senders = []flow{
 		w.deliver(updated(at(chair, later)))
 	}, final: all(has("product:794", "product-card", later, "Chair"), ended(map[string]int{"settled completed": 2}))},
 	{name: "created and updated", varies: true, scenario: "20", calls: 1, more: 1, run: func(w *world) {
-		w.deliver(func(w *world) *http.Request {
-			return w.signed("woo-shop", "woocommerce", http.Header{"X-Wc-Webhook-Topic": {"product.created"}}, chair.body())
-		})
+		w.deliver(signed(fromShop("product.created", chair.body())))
 		w.deliver(updated(chair))
 	}, final: all(has("product:794", "product-card", noon, "Chair"), ended(map[string]int{"settled completed": 2}))},
 	{name: "back to what it was", scenario: "19", calls: 2, run: func(w *world) {
@@ -144,9 +144,9 @@ var senders = []flow{
 	}, final: all(has("product:794", "product-card", late, "Chair"), ended(map[string]int{"settled completed": 2, "settled superseded": 1}))},
 	{name: "two secrets", varies: true, scenario: "22", config: []string{edited(hasSecrets, "    secrets: [ssm:hooks/woo-shop/2, ssm:hooks/woo-shop/1]\n")}, calls: 2, run: func(w *world) {
 		w.deliver(updated(numbered(1)))
-		w.deliver(func(w *world) *http.Request {
-			return w.signedWith("2", "woo-shop", "woocommerce", http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, numbered(2).body())
-		})
+		second := fromShop("product.updated", numbered(2).body())
+		second.Slot = "2"
+		w.deliver(signed(second))
 	}, final: all(has("product:1", "product-card", noon, "Chair 1"), has("product:2", "product-card", noon, "Chair 2"))},
 	{name: "body over the item limit", scenario: "23", calls: 1, run: func(w *world) {
 		w.deliver(updated(big))
@@ -155,7 +155,7 @@ var senders = []flow{
 		w.deliver(updated(chair))
 	}, final: all(has("product:794", "product-card", noon, "Chair"), has("product:794", "product-note", noon, "Chair"), ended(map[string]int{"settled completed": 1}))},
 	{name: "one delivery, several events", varies: true, scenario: "section 10", config: []string{edited(), batchConfig}, calls: 2, run: func(w *world) {
-		w.deliver(func(w *world) *http.Request { return w.signed("hub", "hubspot", http.Header{}, contactBatch) })
+		w.deliver(signed(localtest.Delivery{Endpoint: "hub", Provider: "hubspot", Body: contactBatch}))
 	}, final: all(has("contact:123", "hub-note", "2026", ""), has("contact:124", "hub-note", "2026", ""), ended(map[string]int{"settled completed": 2, "settled split": 1}))},
 	{name: "quiet period", varies: true, scenario: "section 10", config: []string{edited(hasVersion, hasVersion+"    quiet_period: 100s\n")}, calls: 1, more: 1, run: func(w *world) {
 		for i := range 3 {
@@ -197,10 +197,8 @@ func noise(n int) string {
 }
 
 func contact(id, company string) request {
-	return func(w *world) *http.Request {
-		body := fmt.Sprintf(`{"type":"contact.created","timestamp":"%sZ","data":{"id":"c_1","company":%q}}`, noon, company)
-		return w.signed("crm", "standard-webhooks", http.Header{"Webhook-Id": {id}}, body)
-	}
+	body := fmt.Sprintf(`{"type":"contact.created","timestamp":"%sZ","data":{"id":"c_1","company":%q}}`, noon, company)
+	return signed(localtest.Delivery{Endpoint: "crm", Provider: "standard-webhooks", Header: http.Header{"Webhook-Id": {id}}, Body: body})
 }
 
 const contactBatch = `[{"eventId":1,"subscriptionId":11,"portalId":62515,"appId":54321,"occurredAt":1795982400000,"subscriptionType":"contact.creation","attemptNumber":0,"objectId":123},

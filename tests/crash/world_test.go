@@ -21,9 +21,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/dynamo/dynamotest/invariants"
-	"engang/shared/secrets"
-	"engang/shared/webhook"
 )
 
 // A world is the whole system of one run, as it is deployed but for its carrier: the handlers of the functions, the
@@ -155,23 +154,6 @@ func (w *world) again(r request) answer {
 	return answer{}
 }
 
-// signed makes a request to an endpoint, signed with its first secret.
-func (w *world) signed(endpoint, provider string, h http.Header, body string) *http.Request {
-	return w.signedWith("1", endpoint, provider, h, body)
-}
-
-func (w *world) signedWith(slot, endpoint, provider string, h http.Header, body string) *http.Request {
-	scheme, _ := webhook.Lookup(provider)
-	secret := secrets.NewValue(local.Secret(provider, secrets.Ref("ssm:hooks/"+endpoint+"/"+slot)))
-	h = h.Clone()
-	h.Set("Content-Type", "application/json")
-	known := "https://hooks.example.com/hooks/" + endpoint // its public_url, for senders that sign it
-	req := must(scheme.Sign(webhook.Request{Method: http.MethodPost, URL: known, Header: h, Body: []byte(body)}, secret, time.Now()))
-	r := must(http.NewRequestWithContext(w.ctx, http.MethodPost, w.URL()+"/hooks/"+endpoint, bytes.NewReader(req.Body)))
-	r.Header = req.Header
-	return r
-}
-
 // look reads something through the API, as often as it must be asked.
 func (w *world) look(path string, into any) {
 	w.person(http.MethodGet, path, nil, into)
@@ -279,10 +261,15 @@ func (p product) body() string {
 // updated is a delivery of product.updated.
 func updated(p product) request { return woo(p.body()) }
 
-func woo(body string) request {
-	return func(w *world) *http.Request {
-		return w.signed("woo-shop", "woocommerce", http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}, body)
-	}
+func woo(body string) request { return signed(fromShop("product.updated", body)) }
+
+func fromShop(topic, body string) localtest.Delivery {
+	return localtest.Delivery{Endpoint: "woo-shop", Provider: "woocommerce", Header: http.Header{"X-Wc-Webhook-Topic": {topic}}, Body: body}
+}
+
+// signed signs a delivery each time it is made.
+func signed(d localtest.Delivery) request {
+	return func(w *world) *http.Request { return must(d.Request(w.ctx, w.URL())) }
 }
 
 // edited is local.yaml with passages replaced, given as old and new in turn.
