@@ -346,3 +346,26 @@ func TestATestIsJudgedByWhatItSays(t *testing.T) {
 		})
 	}
 }
+
+// N parts are all guards that a test sees, each once.
+func TestPartsAreTogetherTheWhole(t *testing.T) {
+	rows := []row{{guard: "a"}, {guard: "b", why: "unseen"}, {guard: "c"}, {guard: "d"}, {guard: "e"}, {guard: "f"}}
+	var got []string
+	for _, part := range []string{"0/3", "1/3", "2/3"} {
+		list, err := command{part: part}.chosen(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list {
+			got = append(got, r.guard)
+		}
+	}
+	if diff := cmp.Diff([]string{"a", "d", "e", "c", "f"}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, part := range []string{"", "3/3", "0/0", "-1/2", "1", "1/2x", "a/b"} {
+		if list, err := (command{part: part}).chosen(rows); err == nil {
+			t.Errorf("part %q is %v", part, list)
+		}
+	}
+}

@@ -4,6 +4,7 @@
 //
 //	go run ./tests/guards             # all of them, two minutes on two cores; exits with 1 if nothing sees one
 //	go run ./tests/guards -only dynamo.complete   # those whose name has this text
+//	go run ./tests/guards -part 2/5   # a fifth of them: five commits take all of them out
 //	go run ./tests/guards -find       # which tests of its package fail without a guard that has no test in the table
 //	go run ./tests/guards -find -in shared/enrich,tests/integration   # of these packages
 //
@@ -42,6 +43,7 @@ func main() {
 // A command is what is asked for.
 type command struct {
 	only string
+	part string
 	find bool
 	in   string
 	jobs int
@@ -53,6 +55,7 @@ type command struct {
 func work(ctx context.Context) error {
 	var c command
 	flag.StringVar(&c.only, "only", "", "only guards whose name has this text")
+	flag.StringVar(&c.part, "part", "0/1", "I/N: of N parts of the table that with number I, from 0")
 	flag.BoolVar(&c.find, "find", false, "say which tests fail without the guards that have none in the table, or whose tests do not")
 	flag.StringVar(&c.in, "in", "", "with -find: packages whose tests are tried, by comma; else the guard's own")
 	flag.IntVar(&c.jobs, "jobs", 2, "tests at once")
@@ -94,14 +97,9 @@ func work(ctx context.Context) error {
 // all takes out every guard of the table that is asked for.
 func (c command) all(ctx context.Context, rows []row) error {
 	began := time.Now()
-	var chosen []row
-	for _, r := range rows {
-		if strings.Contains(r.guard, c.only) && r.why == "" {
-			chosen = append(chosen, r)
-		}
-	}
-	if len(chosen) == 0 {
-		return fmt.Errorf("no guard in %s has %q in its name", tableFile, c.only)
+	chosen, err := c.chosen(rows)
+	if err != nil {
+		return err
 	}
 	if err := c.sound(ctx, chosen); err != nil {
 		return err
@@ -128,6 +126,23 @@ func (c command) all(ctx context.Context, rows []row) error {
 		return fmt.Errorf("nothing sees that these are out:\n\t%s", strings.Join(survived, "\n\t"))
 	}
 	return nil
+}
+
+// chosen are the guards that are asked for, and that a test sees.
+func (c command) chosen(rows []row) (list []row, err error) {
+	var part, parts int
+	if n, err := fmt.Sscanf(c.part+"\n", "%d/%d\n", &part, &parts); err != nil || n != 2 || part < 0 || part >= parts {
+		return nil, fmt.Errorf("-part %q is not I/N with I from 0 to N-1", c.part)
+	}
+	for i, r := range rows {
+		if i%parts == part && strings.Contains(r.guard, c.only) && r.why == "" {
+			list = append(list, r)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no guard in this part of %s has %q in its name", tableFile, c.only)
+	}
+	return list, nil
 }
 
 // sound runs every test of the rows with all guards in: one that fails, or does not exist, would prove nothing.
