@@ -15,9 +15,7 @@ import (
 // one began is cancelled with the newer, so that the worker finds nothing to claim.
 func TestCancelOfBothEventsOfOneContent(t *testing.T) {
 	eachGated(t, local.Options{Speed: calm}, "W3 claim", wire.Before, func(t *testing.T, s *system, g *gate) {
-		if err := s.Stub().Fail("429", 2); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("429", 2)
 		older := s.accept(s.product(oldChair))
 		begun := s.work()
 		g.next(t)()
@@ -133,9 +131,7 @@ func TestCancelOfAnEventWhoseWorkIsGivenBackMeanwhile(t *testing.T) {
 		gives.wait()
 		looks()
 		got := <-answered
-		if err := s.Stub().Fail("429", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("429", 1)
 		claim()
 		working.wait()
 		s.rest()

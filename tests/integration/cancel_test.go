@@ -134,9 +134,7 @@ func TestCancelFencesWhoIsAtWork(t *testing.T) {
 // Work that waits for another try is not tried again.
 func TestCancelOfWorkThatBacksOff(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("429", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("429", 1)
 		event := s.accept(s.product(oldChair))
 		s.step()
 		op := s.object("product:794").Operations[0]
@@ -267,9 +265,7 @@ func TestCancelOfWhatIsFinal(t *testing.T) {
 // Of many who cancel at once each is told that it is cancelled, one that it was him.
 func TestManyCancelAtOnce(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("429", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("429", 1)
 		s.accept(s.product(oldChair))
 		s.step()
 		op := s.object("product:794").Operations[0].ID
@@ -296,9 +292,7 @@ func TestCancelIsNotUndoneByALateRedrive(t *testing.T) {
 		g.function = "console"
 		s := begin(local.Options{Speed: calm, Judge: g.judge})
 		t.Cleanup(func() { close(g.over) })
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 		event := s.accept(s.product(oldChair))
 		s.rest()
 		op := s.object("product:794").Operations[0]

@@ -111,9 +111,7 @@ func TestCaseMOD06QuotaTakenForARateLimit(t *testing.T) {
 			log, o := &logbook{to: t.Output()}, caseOptions()
 			o.Log = log
 			s := begin(o)
-			if err := s.Stub().Fail("quota", -1); err != nil {
-				t.Fatal(err)
-			}
+			s.fails("quota", -1)
 			const orders = 6
 			for i := range orders {
 				s.accept(s.order("order.updated", paying(1+i).body()))
@@ -344,9 +342,7 @@ func TestCaseMOD12StrictModeRejectsASchema(t *testing.T) {
 		if _, err := s.Apply(t.Context(), set); err == nil || !strings.Contains(err.Error(), "unknown format") {
 			t.Errorf("a schema outside the strict subset was applied: %v", err)
 		}
-		if err := s.Stub().Fail("form", 1); err != nil { // the provider has changed its mind
-			t.Fatal(err)
-		}
+		s.fails("form", 1) // the provider has changed its mind
 		id := s.accept(s.order("order.updated", paying(1).body()))
 		for s.calls() == 0 {
 			s.step()

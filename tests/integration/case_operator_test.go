@@ -49,9 +49,7 @@ func TestCaseSQS08ChangingRetentionEmptiedTheQueue(t *testing.T) {
 // spoilt delivers orders that the model refuses, and returns the names of their operations.
 func (s *system) spoilt(orders int) (operations []string) {
 	s.t.Helper()
-	if err := s.Stub().Fail("refusal", orders); err != nil {
-		s.t.Fatal(err)
-	}
+	s.fails("refusal", orders)
 	for i := range orders {
 		s.accept(s.order("order.updated", paying(1+i).body()))
 	}
@@ -167,9 +165,7 @@ func TestCaseOPS02RedrivenJobLostItsDeadLetterSetting(t *testing.T) {
 				t.Errorf("event %+v", e)
 			}
 			if round < 3 {
-				if err := s.Stub().Fail("refusal", 1); err != nil {
-					t.Fatal(err)
-				}
+				s.fails("refusal", 1)
 			}
 			s.done(&struct{}{}, "redrive", name, "--reason", "once more")
 			s.settle()

@@ -177,9 +177,7 @@ func TestCaseSQS05LettersWithoutAnyRun(t *testing.T) {
 func TestCaseSQS07DeadLetterClockStartsAtTheFirstSend(t *testing.T) {
 	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 		id := s.accept(s.order("order.updated", paying(1).body()))
 		s.settle()
 		op := s.object("order:1").Operations[0]
@@ -253,9 +251,7 @@ func TestCaseSQS12SelfSendingStopsAfterSixteenHops(t *testing.T) {
 	sideBySide(t)
 	each(t, caseOptions(), func(t *testing.T, s *system) {
 		const times = 20
-		if err := s.Stub().Fail("quota", times); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("quota", times)
 		id := s.accept(s.order("order.updated", paying(1).body()))
 		for n := 1; s.open() > 0; n++ {
 			if got := s.step(); got != 1 || n > times+1 {
@@ -314,9 +310,7 @@ func TestCaseSQS16ResentCopiesResetTheReceiveCount(t *testing.T) {
 	o := caseOptions()
 	o.Speed = 60
 	each(t, o, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("500", -1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("500", -1)
 		id := s.accept(s.order("order.updated", paying(1).body()))
 		address := s.QueueURL("WorkQueue")
 		const copies = 50

@@ -25,9 +25,7 @@ func (s *system) failure() control.Waiting {
 // event is parked in no list afterwards.
 func TestADismissalMeetsANewerEvent(t *testing.T) {
 	eachGated(t, local.Options{Speed: calm}, "W10 raise", wire.Before, func(t *testing.T, s *system, g *gate) {
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 		first := s.accept(s.product(oldChair))
 		b := s.work()
 		pass := g.next(t) // failed, and not parked yet
@@ -38,8 +36,6 @@ func TestADismissalMeetsANewerEvent(t *testing.T) {
 		pass()
 		b.wait()
 
-		echo := oldChair
-		echo.modified = newTable.modified
 		second := s.accept(s.product(echo))
 		b = s.work()
 		pass = g.next(t) // it has met the failure, and takes it for news
@@ -63,17 +59,13 @@ func TestADismissalMeetsANewerEvent(t *testing.T) {
 // What failed anew, or what a newer event waits for, is not what was looked at.
 func TestADismissalIsOfTheFailureThatWasLookedAt(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 2); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 2)
 		s.accept(s.product(oldChair))
 		s.settle()
 		seen := []control.Waiting{s.failure()}
 		s.done(&struct{}{}, "redrive", seen[0].ID, "--reason", "another try")
 		s.settle()
 		seen = append(seen, s.failure())
-		echo := oldChair
-		echo.modified = newTable.modified
 		newest := s.accept(s.product(echo))
 		s.settle()
 		for _, w := range seen {
@@ -97,9 +89,7 @@ func TestADismissalIsOfTheFailureThatWasLookedAt(t *testing.T) {
 // Two people dismiss the two failures of one event at once: one of them takes the event with it.
 func TestBothFailuresOfAnEventAreDismissedAtOnce(t *testing.T) {
 	each(t, local.Options{ConfigFiles: []string{twoRecipes(t)}, Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 2); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 2)
 		id := s.accept(s.product(oldChair))
 		s.settle()
 		ops := s.object("product:794").Operations

@@ -72,9 +72,7 @@ func TestEveryRowOfTheErrorTable(t *testing.T) {
 		return o
 	}, func(t *testing.T, s *system, m mishap) {
 		if m.fault != "" {
-			if err := s.Stub().Fail(m.fault, 1); err != nil {
-				t.Fatal(err)
-			}
+			s.fails(m.fault, 1)
 		}
 		r := s.signed("woo-shop", "woocommerce", wooTopic("product.updated"), oldChair.body())
 		if m.request != nil {

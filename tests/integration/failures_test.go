@@ -77,9 +77,7 @@ func TestScenario17ModelFailures(t *testing.T) {
 
 func testFailing(t *testing.T, s *system, f failing) {
 	for _, kind := range f.faults {
-		if err := s.Stub().Fail(kind, 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails(kind, 1)
 	}
 	id := s.accept(s.product(oldChair))
 	f.checkHeld(t, s, id)
@@ -218,9 +216,7 @@ func attemptsOf(op *control.Operation) (list []string, claims int) {
 // hidden, so that the event waits in the open index.
 func TestARateLimitIsWaitedFor(t *testing.T) {
 	each(t, local.Options{Speed: 100}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("429", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("429", 1)
 		id := s.accept(s.product(oldChair))
 		for s.calls() == 0 {
 			s.step()
@@ -242,9 +238,7 @@ func TestARateLimitIsWaitedFor(t *testing.T) {
 // A truncated output is asked for once more with a larger cap, and costs what both calls cost.
 func TestATruncatedAnswerCostsBothCalls(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("empty", 1); err != nil { // uses the whole cap up
-			t.Fatal(err)
-		}
+		s.fails("empty", 1) // uses the whole cap up
 		s.accept(s.product(oldChair))
 		s.rest()
 		op := s.object("product:794").Operations[0]
@@ -259,9 +253,7 @@ func TestATruncatedAnswerCostsBothCalls(t *testing.T) {
 // put back it is done with a new budget: one result.
 func TestScenario18RetriesExhausted(t *testing.T) {
 	each(t, local.Options{Speed: 20}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("500", 5); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("500", 5)
 		id := s.accept(s.product(oldChair))
 		s.rest()
 		op := s.object("product:794").Operations[0]

@@ -102,9 +102,7 @@ func (s *system) newestEvent(object string) string {
 func TestAUsedUpQuotaHoldsAllWorkAndAProbeDrainsIt(t *testing.T) {
 	const events, refusals = 12, 6 // more than one batch makes at once: a probe meets it too
 	each(t, local.Options{Speed: 60}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("quota", refusals); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("quota", refusals)
 		var ids []string
 		for i := range events {
 			ids = append(ids, s.accept(s.product(product{id: i + 1, name: fmt.Sprintf("Chair %d", i)})))

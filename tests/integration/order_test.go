@@ -39,6 +39,7 @@ func (s *system) outcomes(want ...string) {
 var (
 	oldChair = product{id: 794, name: "Chair", modified: "2026-11-29T11:00:00"}
 	newTable = product{id: 794, name: "Table", modified: "2026-11-29T12:00:00"}
+	echo     = product{id: 794, name: "Chair", modified: "2026-11-29T12:00:00"} // the old content under the newer version
 )
 
 const (
@@ -186,10 +187,9 @@ func TestScenario19EchoOfOurOwnWriteBack(t *testing.T) {
 		first := s.accept(s.product(oldChair))
 		s.settle()
 		before := s.stands(oldVersion, first, "Chair", 1, 1)
-		echo := oldChair
-		echo.modified = newTable.modified
-		echo.extra = `,"short_description":"<p>Chair of solid oak<\/p>","meta_data":[{"key":"_engang_key","value":"k"}]`
-		second := s.accept(s.product(echo))
+		written := echo
+		written.extra = `,"short_description":"<p>Chair of solid oak<\/p>","meta_data":[{"key":"_engang_key","value":"k"}]`
+		second := s.accept(s.product(written))
 		s.rest()
 		after := s.stands(newVersion, second, "Chair", 1, 1)
 		s.outcomes(first, "completed", second, "completed")

@@ -171,9 +171,7 @@ func TestWhatIsHeldCanBeCancelled(t *testing.T) {
 // A model that cannot serve is held by its breaker, which a person sees, and may close.
 func TestAPersonResumesAModelThatCannotServe(t *testing.T) {
 	each(t, local.Options{Speed: 20}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("quota", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("quota", 1)
 		event := s.accept(s.product(oldChair))
 		s.step()
 		all := s.holdsNow()

@@ -119,8 +119,6 @@ func TestEveryRecipeOfAnEventIsDoneOnce(t *testing.T) {
 		if s.calls() != 2 {
 			t.Errorf("%d calls, want one for each recipe", s.calls())
 		}
-		echo := oldChair
-		echo.modified = newTable.modified
 		id = s.accept(s.product(echo))
 		s.rest()
 		s.bothDone(id)

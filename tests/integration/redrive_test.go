@@ -16,9 +16,7 @@ import (
 // exhaust delivers a product whose model fails until the attempts are used up.
 func (s *system) exhaust(p product) (event string) {
 	s.t.Helper()
-	if err := s.Stub().Fail("500", 5); err != nil {
-		s.t.Fatal(err)
-	}
+	s.fails("500", 5)
 	event = s.accept(s.product(p))
 	s.rest()
 	return event
@@ -90,9 +88,7 @@ func TestScenario18MovedBackByHand(t *testing.T) {
 func TestARedrivenOperationFailsAgain(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
 		for _, kind := range []string{"refusal", "filter"} {
-			if err := s.Stub().Fail(kind, 1); err != nil {
-				t.Fatal(err)
-			}
+			s.fails(kind, 1)
 			if kind == "refusal" {
 				s.accept(s.product(oldChair))
 				s.rest()
@@ -141,9 +137,7 @@ func TestARedriveOfWhatIsRunningIsRefused(t *testing.T) {
 // Of any number of people who redrive one thing at once, one opens it, and one call is made.
 func TestManyRedriveAtOnce(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 		event := s.accept(s.product(oldChair))
 		s.rest()
 		op := s.object("product:794").Operations[0]
@@ -211,9 +205,7 @@ func TestARedriveSurvivesLostCalls(t *testing.T) {
 			onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 				f := &broken{call: c.call, phase: c.phase}
 				s := begin(local.Options{Speed: 50, Judge: f.judge})
-				if err := s.Stub().Fail("refusal", 1); err != nil {
-					t.Fatal(err)
-				}
+				s.fails("refusal", 1)
 				event := s.accept(s.product(oldChair))
 				s.rest()
 				f.on.Store(true)
@@ -244,9 +236,7 @@ func TestARedriveWhoseAnswerIsLostIsDoneOnce(t *testing.T) {
 			}
 			return wire.Pass
 		}})
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 		event := s.accept(s.product(oldChair))
 		s.rest()
 		s.done(&struct{}{}, "redrive", event, "--reason", "another try")
@@ -284,9 +274,7 @@ func TestTheReviewListIsRedriven(t *testing.T) {
 	each(t, local.Options{Speed: 20}, func(t *testing.T, s *system) {
 		used := s.exhaust(product{id: 1, name: "Chair"})
 		for id, kind := range map[int]string{2: "refusal", 3: "filter"} {
-			if err := s.Stub().Fail(kind, 1); err != nil {
-				t.Fatal(err)
-			}
+			s.fails(kind, 1)
 			s.accept(s.product(product{id: id, name: "Table"}))
 			s.settle()
 		}

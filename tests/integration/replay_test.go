@@ -117,14 +117,10 @@ func TestScenario24ReplayOfAPeriod(t *testing.T) {
 		s.accept(s.product(echo))
 		s.product(echo) // a duplicate
 		s.settle()
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 		s.accept(s.product(product{id: 8, name: "Bench"})) // failed
 		s.settle()
-		if err := s.Stub().Fail("missing", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("missing", 1)
 		s.accept(s.product(product{id: 9, name: "Stool"}))                                        // a draft
 		s.accept(s.woo("product.updated", `{"id":10,"date_modified_gmt":"2026-11-29T12:00:00"}`)) // lacks its input
 		s.accept(s.contact("msg_1", `{"type":"contact.created","timestamp":"2026-11-29T12:00:00Z","data":{"id":"c_1","email":"ann@example.com","name":"Ann","company":"Acme","notes":"Met."}}`))

@@ -69,9 +69,7 @@ func TestADecisionInTrouble(t *testing.T) {
 func (s *system) waiting(n int, what string) func() map[string]any {
 	s.t.Helper()
 	if what == "dismiss" {
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			s.t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 	}
 	s.accept(s.product(product{id: n, name: "Chair"}))
 	s.settle()

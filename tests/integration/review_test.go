@@ -196,8 +196,6 @@ func TestAnEchoRaisesTheRankOfADraft(t *testing.T) {
 		s.accept(s.product(oldChair))
 		s.settle()
 		looked := s.draftOf(oldVersion)
-		echo := oldChair
-		echo.modified = newTable.modified
 		id := s.accept(s.product(echo))
 		s.settle()
 		s.outcomes(id, "review")
@@ -230,8 +228,6 @@ func TestARejectedOutputIsAskedForAgainByAPersonOnly(t *testing.T) {
 		if d := s.decide("ann", "reject", of(o)); d.Code != http.StatusOK || !d.Done.Already {
 			t.Errorf("once more: %+v", d)
 		}
-		echo := oldChair
-		echo.modified = newTable.modified
 		id := s.accept(s.product(echo))
 		s.settle()
 		s.outcomes(id, "rejected")
@@ -257,9 +253,7 @@ func TestARejectedOutputIsAskedForAgainByAPersonOnly(t *testing.T) {
 // What failed, is parked or in conflict leaves the list when a person says that nothing is to be done.
 func TestWhatIsDismissedIsOffTheList(t *testing.T) {
 	eachWithDrafts(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
+		s.fails("refusal", 1)
 		failed := s.accept(s.product(oldChair))
 		s.settle()
 		parked := s.accept(s.woo("product.updated", `{"id":795,"date_modified_gmt":"2026-11-29T11:00:00"}`)) // without a name

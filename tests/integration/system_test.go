@@ -7,8 +7,6 @@
 package integration_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -24,11 +22,10 @@ import (
 	"time"
 
 	"engang/infra/local"
+	"engang/infra/local/localtest"
 	"engang/shared/control"
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/dynamo/dynamotest/invariants"
-	"engang/shared/secrets"
-	"engang/shared/webhook"
 )
 
 // speed shortens every wait of the system: a lease lasts two seconds, an event is sent again after six.
@@ -108,18 +105,7 @@ func start(t testing.TB, o local.Options) *system {
 	if o.OnUse == nil {
 		o.OnUse = refusals{t}.told
 	}
-	s, err := local.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return &system{System: s, t: t}
+	return &system{System: localtest.Start(t, o), t: t}
 }
 
 // A product is a WooCommerce product as a test states it.
@@ -173,23 +159,11 @@ func (s *system) signed(endpoint, provider string, h http.Header, body string) *
 
 func (s *system) signedAt(endpoint, provider string, h http.Header, body string, at time.Time) *http.Request {
 	s.t.Helper()
-	scheme, ok := webhook.Lookup(provider)
-	if !ok {
-		s.t.Fatalf("no provider %s", provider)
-	}
-	secret := secrets.NewValue(local.Secret(provider, secrets.Ref("ssm:hooks/"+endpoint+"/1")))
-	h = h.Clone()
-	h.Set("Content-Type", "application/json")
-	known := "https://hooks.example.com/hooks/" + endpoint // its public_url, for senders that sign it
-	req, err := scheme.Sign(webhook.Request{Method: http.MethodPost, URL: known, Header: h, Body: []byte(body)}, secret, at)
+	d := localtest.Delivery{Endpoint: endpoint, Provider: provider, Header: h, Body: body, At: at}
+	r, err := d.Request(s.t.Context(), s.URL())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL()+"/hooks/"+endpoint, bytes.NewReader(req.Body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header = req.Header
 	return r
 }
 
@@ -305,6 +279,14 @@ func (s *system) calls() int {
 		return s.Record().Counts()["model call"]
 	}
 	return s.Stub().Count()
+}
+
+// fails has the next n calls of the model fail in one way; -1: all of them.
+func (s *system) fails(kind string, n int) {
+	s.t.Helper()
+	if err := s.Stub().Fail(kind, n); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // object is what the API shows of an object.

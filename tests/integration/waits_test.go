@@ -7,19 +7,23 @@ import (
 	"engang/infra/local"
 )
 
+// overtaken has an event's work refused for good, and takes the same content again as a newer version, which waits for
+// it instead.
+func (s *system) overtaken(refusals int) (older, newer string) {
+	s.t.Helper()
+	s.fails("refusal", refusals)
+	older = s.accept(s.product(oldChair))
+	s.rest()
+	newer = s.accept(s.product(echo))
+	s.rest()
+	return older, newer
+}
+
 // A dead letter, and the same content comes again as a newer version: the newer event waits in place of the older one,
 // and one redrive does the work of both.
 func TestANewerEventWaitsForWhatFailed(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
-		first := s.accept(s.product(oldChair))
-		s.rest()
-		echo := oldChair
-		echo.modified = newTable.modified
-		second := s.accept(s.product(echo))
-		s.rest()
+		first, second := s.overtaken(1)
 		if e := s.event(first); e.State != "settled" || e.Outcome != "coalesced" || e.Reason != second || e.ExpiresAt == nil {
 			t.Errorf("the older event %+v, the newer one is %s", e, second)
 		}
@@ -39,15 +43,7 @@ func TestANewerEventWaitsForWhatFailed(t *testing.T) {
 // The same where a person dismisses it: nothing is left that nobody sees.
 func TestANewerEventIsDismissedForTheOlderOne(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 1); err != nil {
-			t.Fatal(err)
-		}
-		first := s.accept(s.product(oldChair))
-		s.settle()
-		echo := oldChair
-		echo.modified = newTable.modified
-		second := s.accept(s.product(echo))
-		s.settle()
+		first, second := s.overtaken(1)
 		if d := s.decide("ann", "dismiss", map[string]any{"id": s.failure().ID}); d.Code != http.StatusOK {
 			t.Errorf("dismissed: %+v", d)
 		}
@@ -63,15 +59,7 @@ func TestANewerEventIsDismissedForTheOlderOne(t *testing.T) {
 // Two recipes fail for one event; one of them takes the same out of a newer one.
 func TestAnOlderEventWaitsForItsOtherRecipe(t *testing.T) {
 	each(t, local.Options{ConfigFiles: []string{twoRecipes(t)}, Speed: calm}, func(t *testing.T, s *system) {
-		if err := s.Stub().Fail("refusal", 2); err != nil {
-			t.Fatal(err)
-		}
-		first := s.accept(s.product(oldChair))
-		s.settle()
-		echo := oldChair
-		echo.modified = newTable.modified
-		second := s.accept(s.product(echo))
-		s.settle()
+		first, second := s.overtaken(2)
 		if e := s.event(first); e.Outcome != "coalesced" || e.Reason != second || e.Generation == 0 {
 			t.Errorf("the older event %+v, the newer one is %s", e, second)
 		}
