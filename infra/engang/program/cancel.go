@@ -42,11 +42,8 @@ func (p *program) cancel(ctx context.Context, id, reason string) error {
 	if err := reasoned(reason); err != nil {
 		return err
 	}
-	c, err := p.connect(ctx)
+	c, err := p.connectToAct(ctx)
 	if err != nil {
-		return err
-	}
-	if err := p.announce(); err != nil {
 		return err
 	}
 	doc, err := c.Cancel(ctx, id, reason)

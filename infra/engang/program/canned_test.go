@@ -72,6 +72,24 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// outputs compares what a command says, in words and as JSON, with the files of its name. The answers, by path, are those
+// that are not the usual ones.
+func outputs(t *testing.T, name string, answers map[string]any, args []string) {
+	t.Helper()
+	for suffix, flags := range map[string][]string{"": nil, "-json": {"--json"}} {
+		api := serveCanned(t)
+		maps.Copy(api.answer, answers)
+		code, stdout, stderr := run(t, t.Context(), append(append(args, "--target", api.url), flags...)...)
+		if code != 0 || stderr != "" {
+			t.Errorf("%s: exit %d, %s", name, code, stderr)
+		}
+		golden(t, name+suffix, stdout)
+		if suffix != "" && !json.Valid([]byte(stdout)) {
+			t.Errorf("%s: not one JSON document", name)
+		}
+	}
+}
+
 // canned is an engang that always gives the same answers, and remembers what it was asked.
 type canned struct {
 	url string

@@ -157,11 +157,8 @@ func (p *program) tidy(ctx context.Context, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return usage("tidying is recorded: say why with --reason")
 	}
-	c, err := p.connect(ctx)
+	c, err := p.connectToAct(ctx)
 	if err != nil {
-		return err
-	}
-	if err := p.announce(); err != nil {
 		return err
 	}
 	sum, err := tidied(ctx, c, client.Tidying{Native: true, Reason: reason})

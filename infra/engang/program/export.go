@@ -52,11 +52,8 @@ func (p *program) export(ctx context.Context, e exporting) error {
 	if err := held(e.object, e.reason, "an export"); err != nil {
 		return err
 	}
-	c, err := p.connect(ctx)
+	c, err := p.connectToAct(ctx)
 	if err != nil {
-		return err
-	}
-	if err := p.announce(); err != nil {
 		return err
 	}
 	to, done, err := p.exportTo(e.out)

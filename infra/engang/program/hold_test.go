@@ -108,15 +108,7 @@ func TestOutputOfActsOnWork(t *testing.T) {
 		{"stats", "stats", sums(), []string{"stats"}},
 		{"stats-by-endpoint", "stats", sums(), []string{"stats", "--by", "endpoint", "--utc"}},
 	} {
-		for suffix, flags := range map[string][]string{"": nil, "-json": {"--json"}} {
-			api := serveCanned(t)
-			api.answer["/api/"+c.path] = c.answer
-			code, stdout, stderr := run(t, t.Context(), append(append(c.args, "--target", api.url), flags...)...)
-			if code != 0 || stderr != "" {
-				t.Errorf("%s: exit %d, %s", c.name, code, stderr)
-			}
-			golden(t, c.name+suffix, stdout)
-		}
+		outputs(t, c.name, map[string]any{"/api/" + c.path: c.answer}, c.args)
 	}
 }
 

@@ -106,11 +106,8 @@ func (p *program) pause(ctx context.Context, args []string, say client.Pausing) 
 		}
 		say.Until = end.UTC().Format(time.RFC3339)
 	}
-	c, err := p.connect(ctx)
+	c, err := p.connectToAct(ctx)
 	if err != nil {
-		return err
-	}
-	if err := p.announce(); err != nil {
 		return err
 	}
 	doc, err := c.Pause(ctx, say)
@@ -131,11 +128,8 @@ func (p *program) resume(ctx context.Context, args []string, reason string) erro
 	if err := reasoned(reason); err != nil {
 		return err
 	}
-	c, err := p.connect(ctx)
+	c, err := p.connectToAct(ctx)
 	if err != nil {
-		return err
-	}
-	if err := p.announce(); err != nil {
 		return err
 	}
 	doc, err := c.Resume(ctx, client.Pausing{Kind: args[0], Name: strings.Join(args[1:], ""), Reason: reason})

@@ -95,6 +95,15 @@ func (p *program) announce() error {
 	return p.agree()
 }
 
+// connectToAct connects for a command that writes, and announces it.
+func (p *program) connectToAct(ctx context.Context) (*client.Client, error) {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, p.announce()
+}
+
 // sayWhere is the first line of a writing command on a stack.
 func (p *program) sayWhere() {
 	if p.deployed != nil {
