@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"engang/shared/inbox"
 )
 
 var (
@@ -34,8 +36,11 @@ type actor struct {
 	over  bool          // its time was over when its turn came
 	dead  bool
 
-	operation string // whose lease it took last
+	began     time.Duration
+	event     inbox.EventID // for which it took a lease last
+	operation string        // whose
 	token     int64
+	paying    *paying
 	called    bool // a call was paid for since, and nothing is recorded of it
 }
 
@@ -48,7 +53,7 @@ func actorOf(ctx context.Context) *actor {
 
 // start adds an actor, whose first turn comes by the schedule.
 func (w *world) start(a *actor, do func(ctx context.Context)) {
-	a.w, a.wake = w, w.clock
+	a.w, a.wake, a.began = w, w.clock, w.clock
 	ctx, cancel := context.WithCancel(w.ctx)
 	a.ctx, a.cancel = context.WithValue(ctx, actorKey{}, a), cancel
 	a.next, a.stop = iter.Pull(func(yield func(struct{}) bool) {

@@ -10,6 +10,8 @@ type Counts struct {
 	Sweeps     int `json:"sweeps"`
 	Acts       int `json:"acts"`      // of people
 	Decisions  int `json:"decisions"` // on drafts, that took effect
+	Erasures   int `json:"erasures"`  // calls of them
+	Erased     int `json:"erased"`    // events
 
 	Crashes      int `json:"crashes"`
 	TimesOver    int `json:"times_over"` // runs that were stopped at the end of their time
@@ -58,6 +60,8 @@ func (c *Counts) Add(o Counts) {
 		{&c.Sweeps, &o.Sweeps},
 		{&c.Acts, &o.Acts},
 		{&c.Decisions, &o.Decisions},
+		{&c.Erasures, &o.Erasures},
+		{&c.Erased, &o.Erased},
 		{&c.Crashes, &o.Crashes},
 		{&c.TimesOver, &o.TimesOver},
 		{&c.LostRequests, &o.LostRequests},

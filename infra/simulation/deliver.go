@@ -57,6 +57,7 @@ func (w *world) deliver(ctx context.Context, p *process, d delivery, s sending) 
 		w.violated("sign delivery: %v", err)
 		return true
 	}
+	_, erased := w.emptied[d.wants()]
 	reply, err := p.receives().Deliver(ctx, intake.Delivery{Endpoint: endpointName, Request: req})
 	a := actorOf(ctx)
 	said := reply.Status
@@ -71,6 +72,9 @@ func (w *world) deliver(ctx context.Context, p *process, d delivery, s sending) 
 	}
 	if reply.Status != intake.Accepted && reply.Status != intake.Duplicate && reply.Status != intake.Conflict {
 		w.violated("refuse-early: a sound delivery was answered with %q", reply.Status)
+	}
+	if erased && reply.Status != intake.Duplicate {
+		w.violated("erase: a delivery of %s, which had been erased, was answered with %q", reply.Event, reply.Status)
 	}
 	w.taken[reply.Event] = true
 	return true

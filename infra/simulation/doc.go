@@ -10,13 +10,17 @@
 //	senders ── deliveries ──> intake ┐                          ┌> engine (one table for each world)
 //	queue ──── messages ────> enrich ┼─ steps ──> the schedule ─┼> queue and dead letters (modelled)
 //	clock ──── minutes ─────> sweeps ┤      (seed: who, fault)  └> model (lies, fails, is slow)
-//	people ─── acts ────────> control┘
+//	people ─── acts ────────> control┘                          └> bucket (modelled)
 //
 // After a while the faults end, people resume what they paused, and time goes on until nothing is left to do. Then
 // every promise is judged over the whole table and over what was seen on the way ([Outcome.Violations]).
 //
 // The times are those of a deployed system, with a longer limit on a worker's run than on its lease, so that one that
-// stalls wakes up to a lease that another has. Not simulated: deliveries that hold many events, bodies in the bucket,
-// catch-up, erasing, what leaves by TTL, several messages in one run of a worker, a worker that gives up when its run is
-// nearly over (it is stopped instead), and faults of a person's reads.
+// stalls wakes up to a lease that another has. An erasure of which a call was cut off is begun once more when its time
+// is over, since it does not know any more what was under way.
+//
+// Not simulated: deliveries that hold many events, bodies in the bucket, catch-up, what leaves by TTL, several messages
+// in one run of a worker, a worker that gives up when its run is nearly over (it is stopped instead), faults of a
+// person's reads, and erasing where clocks are further apart than is allowed for. Not judged: what an event that comes
+// while its object is being erased gives way to, or waits for.
 package simulation

@@ -24,6 +24,7 @@ func (w *world) judge() error {
 	w.judgeCalls()
 	w.judgeResults(all)
 	w.judgeDecisions(all)
+	w.judgeErasures(all)
 	w.sign(all)
 	return nil
 }
@@ -48,10 +49,12 @@ func (w *world) look(atRest bool) (invariants.Items, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, broken := range invariants.Violations(all, atRest) {
-		w.violated("%s", broken)
+	for _, broken := range invariants.Violations(w.notInErasing(all), atRest) {
+		if !w.outlived(all, broken) {
+			w.violated("%s", broken)
+		}
 	}
-	for _, broken := range invariants.Progress(w.before, all) {
+	for _, broken := range invariants.Progress(w.notErased(w.before), all) {
 		w.violated("progress: %s", broken)
 	}
 	w.before = all
@@ -86,17 +89,19 @@ func (w *world) judgeEvents(all invariants.Items) {
 // judgeCalls: one paid call for an operation, and one more for each that is known to have brought nothing, or whose
 // outcome nobody could record, or whose output a person did not want.
 func (w *world) judgeCalls() {
-	for op, p := range w.payments {
-		w.counts.Operations++
+	for _, p := range w.lives {
+		if p.calls > 0 {
+			w.counts.Operations++
+		}
 		w.counts.Outputs += p.outputs
 		w.counts.Unusable += p.recorded
 		w.counts.Unrecorded += p.broken
 		w.counts.Renewed += p.renewed
 		if most := 1 + p.recorded + p.broken + p.renewed; p.calls > most {
-			w.violated("one-paid-call: %d calls for %s: %d without an output, %d cut off, %d asked for again", p.calls, short(op), p.recorded, p.broken, p.renewed)
+			w.violated("one-paid-call: %d calls for %s: %d without an output, %d cut off, %d asked for again", p.calls, short(p.operation), p.recorded, p.broken, p.renewed)
 		}
 		if p.outputs > 1+p.renewed {
-			w.violated("one-operation: %d outputs of %s, of which %d were asked for again", p.outputs, short(op), p.renewed)
+			w.violated("one-operation: %d outputs of %s, of which %d were asked for again", p.outputs, short(p.operation), p.renewed)
 		}
 	}
 }
@@ -136,14 +141,20 @@ func nameIn(raw []byte) string {
 	return doc.Data.Name
 }
 
+// A draft is what a person looked at.
+type draft struct {
+	digest string
+	of     *paying // nil: nobody paid for it
+}
+
 // judgeDecisions: what a person was told is approved is what the operation holds.
 func (w *world) judgeDecisions(all invariants.Items) {
 	for _, o := range all.Operations() {
-		for name, digest := range w.approved {
-			if short(o["pk"]+" "+o["sk"]) != shortName(name) {
+		for name, d := range w.approved {
+			if short(o["pk"]+" "+o["sk"]) != shortName(name) || d.of != w.payments[o["pk"]+" "+o["sk"]] {
 				continue
 			}
-			if o["st"] != "completed" || o["dig"] != digest {
+			if o["st"] != "completed" || o["dig"] != d.digest {
 				w.violated("approved-bytes: a person was told that a draft of %s is approved, and it is %s with another output", shortName(name), o["st"])
 			}
 		}

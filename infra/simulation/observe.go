@@ -17,32 +17,39 @@ type notice struct {
 	generation int
 }
 
-// paying is what is known of the calls for one operation.
+// paying is what is known of the calls for one operation, as long as its item lives.
 type paying struct {
-	calls    int // paid
-	recorded int // an outcome that is no output
-	broken   int // nobody recorded an outcome: the process died, its answer was lost, or its lease had ended
-	outputs  int // that were committed or became a draft
-	renewed  int // opened again after a person rejected the output
+	operation string
+	calls     int // paid
+	recorded  int // an outcome that is no output
+	broken    int // nobody recorded an outcome: the process died, its answer was lost, or its lease had ended
+	outputs   int // that were committed or became a draft
+	renewed   int // opened again after a person rejected the output
 }
 
 // A held lease is what was last claimed.
 type held struct {
 	token int64
+	by    *actor
 	until time.Duration // in true time
 }
 
 // seen is what was seen on the way, past the code under test.
 type seen struct {
 	open      openEvents
-	stored    map[inbox.EventID]bool
+	stored    map[inbox.EventID]time.Duration // when
+	emptied   map[inbox.EventID]time.Duration
+	removed   map[string]bool        // items, by an erasure
+	stopped   map[inbox.EventID]bool // settled by a person
 	taken     map[inbox.EventID]bool // acknowledged to the sender
 	told      map[notice]bool
 	payments  map[string]*paying // by operation
+	lives     []*paying          // also of operations that are gone
 	leases    map[string]held
 	decisions map[string]int    // that took effect, by operation and digest
 	deciders  map[string]string // whose the last of them was
-	approved  map[string]string // digest that a person was told is approved, by operation
+	approved  map[string]draft  // that a person was told is approved, by operation
+	erasures  []*erasure
 	calls     int
 	tableName string
 	raised    int // versions of a recipe
@@ -51,8 +58,8 @@ type seen struct {
 
 func newSeen() seen {
 	return seen{
-		open: openEvents{}, stored: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{}, told: map[notice]bool{}, payments: map[string]*paying{},
-		leases: map[string]held{}, decisions: map[string]int{}, deciders: map[string]string{}, approved: map[string]string{},
+		open: openEvents{}, stored: map[inbox.EventID]time.Duration{}, emptied: map[inbox.EventID]time.Duration{}, removed: map[string]bool{}, stopped: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{},
+		told: map[notice]bool{}, payments: map[string]*paying{}, leases: map[string]held{}, decisions: map[string]int{}, deciders: map[string]string{}, approved: map[string]draft{},
 	}
 }
 
@@ -69,7 +76,8 @@ func (s *seen) violated(format string, args ...any) {
 
 func (w *world) payment(operation string) *paying {
 	if w.payments[operation] == nil {
-		w.payments[operation] = &paying{}
+		w.payments[operation] = &paying{operation: operation}
+		w.lives = append(w.lives, w.payments[operation])
 	}
 	return w.payments[operation]
 }
@@ -77,8 +85,11 @@ func (w *world) payment(operation string) *paying {
 // pays notes a call that is paid for.
 func (w *world) pays(a *actor) {
 	w.counts.PaidCalls++
-	w.payment(a.operation).calls++
+	a.paying.calls++
 	a.called = true
+	if t, gone := w.emptied[a.event]; gone && a.began > t {
+		w.violated("erase: %s made a call for %s, which had been erased before", a.name, a.event)
+	}
 }
 
 // left is what an actor leaves when it is gone: a call that it never recorded.
@@ -87,10 +98,9 @@ func (w *world) left(a *actor) {
 		return
 	}
 	a.called = false
-	p := w.payment(a.operation)
-	p.broken++
+	a.paying.broken++
 	now := w.leases[a.operation]
-	if !a.dead && now.token == a.token {
+	if !a.dead && now.by == a && now.token == a.token {
 		w.violated("one-paid-call: %s made a call for %s, kept its lease, and recorded nothing", a.name, short(a.operation))
 	}
 }
@@ -106,7 +116,7 @@ func (w *world) observe(a *actor, q *sent, answer *http.Response) string {
 	said := "ok"
 	for i, one := range q.body.writes() {
 		if strings.HasSuffix(one.item(), " EVENT") {
-			w.observeEvent(one)
+			w.observeEvent(a, q.name, one)
 		}
 		if text := w.observeCall(a, q.name, one, i); text != "" {
 			said = text
@@ -131,12 +141,19 @@ func refusal(raw []byte) string {
 }
 
 // observeEvent keeps track of which events are open, and when they are due.
-func (w *world) observeEvent(one requestBody) {
+func (w *world) observeEvent(a *actor, name string, one requestBody) {
 	id := inbox.EventID(strings.TrimPrefix(one.key()["pk"].S, "E#"))
+	switch _, known := w.emptied[id]; {
+	case name == "erase" && !known:
+		w.emptied[id] = w.clock
+		w.counts.Erased++
+	case name == "W6 settle" && a.person:
+		w.stopped[id] = true
+	}
 	due := ""
 	switch {
 	case len(one.Item) > 0:
-		w.stored[id] = true
+		w.stored[id] = w.clock
 		due = one.Item["od"].S
 	case strings.Contains(one.UpdateExpression, "#od = :next"):
 		due = one.ExpressionAttributeValues[":next"].S
@@ -171,6 +188,10 @@ func (w *world) observeCall(a *actor, name string, one requestBody, nth int) str
 			l.token++
 			w.leases[op] = l
 		}
+	case "erase":
+		w.removed[op] = true
+		delete(w.payments, op) // one that has its key later is another one
+		delete(w.leases, op)
 	case "W20 renew":
 		if nth == 0 {
 			w.payment(op).renewed++
@@ -187,7 +208,7 @@ func (w *world) observeCall(a *actor, name string, one requestBody, nth int) str
 func (w *world) records(a *actor, op string, as func(*paying)) {
 	if a.called && a.operation == op {
 		a.called = false
-		as(w.payment(op))
+		as(a.paying)
 	}
 }
 
@@ -209,7 +230,8 @@ func (w *world) observeClaim(a *actor, q *sent, answer *http.Response) string {
 	token := old.Attributes["tok"].number() + 1
 	before := w.leases[op]
 	a.operation, a.token, a.called = op, token, false
-	w.leases[op] = held{token, until.Sub(noon) - a.process.off}
+	a.event, a.paying = inbox.EventID(q.body.ExpressionAttributeValues[":event"].S), w.payment(op)
+	w.leases[op] = held{token, a, until.Sub(noon) - a.process.off}
 	said := fmt.Sprintf("ok, token %d", token)
 	if old.Attributes["st"].S != "running" {
 		return said

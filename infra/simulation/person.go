@@ -177,11 +177,12 @@ func (w *world) aboutOperation(name string, o operation.Operation) act {
 }
 
 func (w *world) approving(o operation.Operation) act {
+	seen := draft{o.Digest, w.payments[itemOf(o.Key)]}
 	return act{name: "approve " + o.Key.String(), do: func(ctx context.Context, c *control.Control, by string) error {
 		done, err := c.Approve(ctx, scope, control.Deciding{ID: o.Key.String(), Digest: o.Digest, AlthoughNewer: true, By: by, Reason: because})
 		w.ownDecision(actorOf(ctx), o, done.Already || errors.Is(err, operation.ErrDecided))
 		if err == nil && done.Decision == "approved" {
-			w.approved[o.Key.String()] = o.Digest
+			w.approved[o.Key.String()] = seen
 		}
 		return err
 	}}
@@ -199,6 +200,17 @@ func (w *world) rejecting(o operation.Operation) act {
 		_, err = c.Redrive(ctx, scope, control.Redriving{ID: o.Key.String(), By: by, Reason: because})
 		return err
 	}}
+}
+
+// itemOf is where an operation stands.
+func itemOf(k operation.Key) string {
+	return operationItem(k.Object.String(), k.Recipe.String(), k.Digest)
+}
+
+// operationItem is where the operation of a recipe on an object stands: "product:1", "card@1".
+func operationItem(about, recipe, digest string) string {
+	name, version, _ := strings.Cut(recipe, "@")
+	return fmt.Sprintf("B#%s#%s#%s O#%s@%06s#%s", scope.Tenant, scope.Environment, about, name, version, digest)
 }
 
 // ownDecision: who has just decided is not told that somebody did, though an answer was lost in between. Who asks again

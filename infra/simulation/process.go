@@ -133,7 +133,7 @@ func (p *process) decides() *control.Control {
 	if p.control == nil {
 		w := p.w
 		p.control = control.New(control.Deps{
-			Store: desk{w.table}, Endpoints: p.live(0), Configs: w.table, Bodies: w.kept, Work: w.work, Letters: w.letters, OpenAge: openAge, Now: p.now, NewID: p.newID,
+			Store: desk{w.table}, Endpoints: p.live(0), Configs: w.table, Bodies: w.kept, Work: w.work, Letters: w.letters, Eraser: w.table, Shredder: w.kept, OpenAge: openAge, Now: p.now, NewID: p.newID,
 		})
 	}
 	return p.control
@@ -142,8 +142,11 @@ func (p *process) decides() *control.Control {
 // desk is the table as the console sees it.
 type desk struct{ *dynamo.Table }
 
-// Listed lists the events of a day.
+// Listed lists the events of a day. Years before the history nobody needs to ask for.
 func (d desk) Listed(ctx context.Context, scope object.Scope, day time.Time, after string, limit int) ([]inbox.EventID, string, error) {
+	if day.Before(noon.AddDate(0, 0, -2)) {
+		return nil, "", nil
+	}
 	return d.Table.Listed(ctx, scope, day, dynamo.Page{After: after, Limit: limit})
 }
 

@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"engang/shared/config"
@@ -32,11 +33,13 @@ type scene struct {
 	wrong      bool // clocks are off by more than is allowed for: that may cost a call, never a wrong write
 	deliveries []delivery
 	acts       []time.Duration
+	erasures   []erasure
 }
 
 // A delivery is an event as its sender has it, and when it sends it.
 type delivery struct {
-	name    string // "e3"
+	name    string // "e1.3"
+	object  int
 	event   string // its id as the sender names it
 	body    []byte
 	times   []time.Duration
@@ -74,45 +77,69 @@ func (d dice) scene() scene {
 		objects, contents, s.busy, s.moody = 1, 1+d.below(2, "contents", 0), 3*time.Minute, s.moody/3
 	}
 	for o := range objects {
-		s.deliveries = append(s.deliveries, d.object(o+1, contents, s.busy)...)
+		d.object(&s, o+1, contents)
 	}
 	for i := range d.below(9, "acts", 0) {
 		s.acts = append(s.acts, d.between(0, s.busy+2*time.Minute, "act at", i))
 	}
+	if !s.wrong && d.chance(250, "erased", 0) { // how long something may be under way is told by the clock
+		d.erased(&s, 1+d.below(objects, "erased object", 0), contents)
+	}
 	return s
+}
+
+// A version is one state of an object, as its source has it.
+type version struct {
+	name  string // "1.3"
+	at    time.Time
+	nth   int // of its object
+	among int // contents
 }
 
 // object throws the versions of an object: contents that come back, two versions of one second, what comes late, out
 // of order and again.
-func (d dice) object(o, contents int, busy time.Duration) (all []delivery) {
+func (d dice) object(s *scene, o, contents int) {
 	who := fmt.Sprintf("object %d", o)
-	version := noon.Add(-time.Hour)
-	for v := range 1 + d.below(5, who, 0) {
-		if !d.chance(200, who+" tie", v) {
-			version = version.Add(time.Duration(1+d.below(90, who+" version", v)) * time.Second)
+	v := version{at: noon.Add(-time.Hour), among: contents}
+	for v.nth = range 1 + d.below(5, who, 0) {
+		if !d.chance(200, who+" tie", v.nth) {
+			v.at = v.at.Add(time.Duration(1+d.below(90, who+" version", v.nth)) * time.Second)
 		}
-		name := fmt.Sprintf("e%d.%d", o, v+1)
-		data := map[string]any{"id": fmt.Sprint(o), "name": string(rune('A' + d.below(contents, who+" content", v))), "version": version.Format(time.RFC3339)}
-		if d.chance(40, who+" without a name", v) {
-			delete(data, "name")
-		}
-		one := delivery{name: name, event: fmt.Sprintf("msg_%d_%d", o, v+1), body: body(data), retries: !d.chance(150, who+" never again", v)}
-		at := d.between(0, busy, who+" at", v)
+		v.name = fmt.Sprintf("%d.%d", o, v.nth+1)
+		one := d.delivery(o, v)
+		at := d.between(0, s.busy, who+" at", v.nth)
 		one.times = []time.Duration{at}
-		for again := range d.below(4, who+" again", v) {
-			one.times = append(one.times, at+d.between(0, busy, name+" again at", again))
+		for again := range d.below(4, who+" again", v.nth) {
+			one.times = append(one.times, at+d.between(0, s.busy, one.name+" again at", again))
 		}
-		if d.chance(100, who+" late", v) {
+		if d.chance(100, who+" late", v.nth) {
 			one.times = append(one.times, at+time.Hour)
 		}
-		if d.chance(80, who+" conflict", v) {
-			data["name"] = "X"
-			one.other = body(data)
-		}
-		all = append(all, one)
+		s.deliveries = append(s.deliveries, one)
 	}
-	return all
 }
+
+// delivery throws what the sender says of a version.
+func (d dice) delivery(o int, v version) delivery {
+	who := fmt.Sprintf("object %d", o)
+	one := delivery{name: "e" + v.name, object: o, event: "msg_" + strings.ReplaceAll(v.name, ".", "_"), retries: !d.chance(150, who+" never again", v.nth)}
+	data := map[string]any{"id": fmt.Sprint(o), "name": string(rune('A' + d.below(v.among, who+" content", v.nth))), "version": v.at.Format(time.RFC3339), "note": one.mark()}
+	if d.chance(40, who+" without a name", v.nth) {
+		delete(data, "name")
+	}
+	one.body = body(data)
+	if d.chance(80, who+" conflict", v.nth) {
+		data["name"] = "X"
+		one.other = body(data)
+	}
+	return one
+}
+
+// mark is a text that nothing but this event's bodies has. No recipe asks for it.
+func (d delivery) mark() string { return "the mark of " + d.name + "." }
+
+// about is the object that it is about.
+func (d delivery) about() string { return fmt.Sprintf("product:%d", d.object) }
 
 func body(data map[string]any) []byte {
 	b, err := json.Marshal(map[string]any{"type": eventType, "timestamp": noon.Format(time.RFC3339), "data": data})

@@ -18,8 +18,9 @@ type Options struct {
 	Without map[string]bool // what is left out of it: texts of [Outcome.Happened]
 
 	// To show that a simulation can fail.
-	Weak []Weakening // parts of conditions that are taken out of requests to the table
-	Idle bool        // no reconciler runs
+	Weak  []Weakening // parts of conditions that are taken out of requests to the table
+	Idle  bool        // no reconciler runs
+	Hasty bool        // who erases does not come back for what was under way
 }
 
 // A Weakening changes every request of one call: a part of its conditions, or one of its values.
@@ -59,6 +60,7 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 	}
 	w.plan()
 	w.planActs()
+	w.planErasures()
 	w.calmAt = w.scene.busy + 5*time.Minute
 	w.planLooks()
 	w.at(w.calmAt, "calm", w.resumeAll)

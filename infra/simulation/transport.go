@@ -65,13 +65,16 @@ func (b requestBody) key() map[string]attribute {
 // item names the item that is written: "B#shop#test#product:1 O#card@000001#9f2c41d0".
 func (b requestBody) item() string { return b.key()["pk"].S + " " + b.key()["sk"].S }
 
-// RoundTrip is the transport of every client: of the table's, and of the model's.
+// RoundTrip is the transport of every client: of the table's, the bucket's, and the model's.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	q, err := read(r)
 	if err != nil {
 		return nil, err
 	}
 	a := actorOf(r.Context())
+	if inBucket(r) {
+		return w.askBucket(a, q)
+	}
 	if a == nil || a.person && a.onlyReads(q) {
 		return w.engine.RoundTrip(q.Request)
 	}
@@ -104,9 +107,12 @@ func (a *actor) onlyReads(q *sent) bool {
 }
 
 func read(r *http.Request) (*sent, error) {
-	raw, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
+	var raw []byte
+	if r.Body != nil {
+		var err error
+		if raw, err = io.ReadAll(r.Body); err != nil {
+			return nil, fmt.Errorf("read request: %w", err)
+		}
 	}
 	own := *r
 	q := &sent{Request: &own, raw: raw, call: call{name: telemetry.Call(r.Context()), try: 1}}
@@ -115,6 +121,10 @@ func read(r *http.Request) (*sent, error) {
 		if n, ok := strings.CutPrefix(part, "attempt="); ok {
 			q.try, _ = strconv.Atoi(n)
 		}
+	}
+	if inBucket(r) {
+		q.on = shortKey(keyIn(r) + r.URL.Query().Get("prefix"))
+		return q, nil
 	}
 	if actorOf(r.Context()) == nil || r.Header.Get("X-Amz-Target") == "" {
 		return q, nil

@@ -27,6 +27,9 @@ const (
 	mostTime  = 30 * 24 * time.Hour
 )
 
+// engineHost is the address of what the clients of the table and the bucket call. Nothing answers there.
+const engineHost = "engine.invalid"
+
 // tries is how often a client makes one call.
 const tries = 3
 
@@ -45,6 +48,7 @@ type world struct {
 	engine  engine
 	db      *dynamodb.Client
 	table   *dynamo.Table
+	bucket  bucket
 	kept    *bodies.Bucket
 	log     *slog.Logger
 	work    *queue
@@ -74,7 +78,7 @@ func (w *world) at(d time.Duration, name string, begin func()) {
 }
 
 func newWorld(ctx context.Context, o Options) (*world, error) {
-	w := &world{Options: o, dice: dice(o.Seed), ctx: ctx, log: slog.New(slog.DiscardHandler), others: map[string]*process{}, seen: newSeen()}
+	w := &world{Options: o, dice: dice(o.Seed), ctx: ctx, log: slog.New(slog.DiscardHandler), others: map[string]*process{}, bucket: bucket{}, seen: newSeen()}
 	w.history.keep = o.History
 	w.rate = []int{0, 10, 25, 25, 45, 80}[w.dice.below(6, "rate", 0)]
 	w.letters = &queue{w: w, name: "dead letters"}
@@ -83,7 +87,7 @@ func newWorld(ctx context.Context, o Options) (*world, error) {
 	cfg := w.config()
 	name := fmt.Sprintf("simulated-%d-%d", o.Seed, tables.Add(1))
 	w.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })
-	w.table, w.kept = dynamo.Open(cfg, name), bodies.Open(cfg, "bodies")
+	w.table, w.kept = dynamo.Open(cfg, name), bodies.Open(cfg, bucketName)
 	if err := w.create(name); err != nil {
 		return nil, err
 	}
@@ -97,7 +101,7 @@ func newWorld(ctx context.Context, o Options) (*world, error) {
 // config is the configuration of every client: its calls come to the world, and its waits are steps.
 func (w *world) config() aws.Config {
 	return aws.Config{
-		Region: "eu-north-1", BaseEndpoint: aws.String("http://engine.invalid"), Credentials: aws.AnonymousCredentials{}, HTTPClient: &http.Client{Transport: w},
+		Region: "eu-north-1", BaseEndpoint: aws.String("http://" + engineHost), Credentials: aws.AnonymousCredentials{}, HTTPClient: &http.Client{Transport: w},
 		Retryer: func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) {
 				o.MaxAttempts, o.RateLimiter = tries, ratelimit.None
