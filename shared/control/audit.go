@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -42,36 +41,19 @@ type ActFilter struct {
 // Audit lists what was done, the newest first. A page may be shorter than asked for, even empty, with more behind
 // it: only an empty next is the end. It returns [object.ErrNoID] and [ErrCursor].
 func (c *Control) Audit(ctx context.Context, scope object.Scope, f ActFilter, span Span) (List[Act], error) {
-	list := List[Act]{Items: []Act{}}
+	none := List[Act]{Items: []Act{}}
 	if f.Object != "" {
 		if _, err := object.ParseID(f.Object); err != nil {
-			return list, err
+			return none, err
 		}
 	}
 	span = span.complete(c.d.Now())
 	w, err := c.trail(scope, span)
 	if err != nil {
-		return list, err
+		return none, err
 	}
 	chosen := actChoice{c: c, scope: scope, filter: f, of: map[inbox.EventID]string{}}
-	for len(list.Items) < span.Limit {
-		e, ok, err := w.next(ctx)
-		if err != nil {
-			return list, err
-		}
-		if !ok {
-			break
-		}
-		fits, err := chosen.fits(ctx, e)
-		if err != nil {
-			return list, err
-		}
-		if fits {
-			list.Items = append(list.Items, actOf(e))
-		}
-	}
-	list.Next = w.cursor()
-	return list, nil
+	return gather(ctx, w, span.Limit, chosen.acts)
 }
 
 func actOf(e audit.Entry) Act {
@@ -87,6 +69,13 @@ type actChoice struct {
 	scope  object.Scope
 	filter ActFilter
 	of     map[inbox.EventID]string
+}
+
+func (x actChoice) acts(ctx context.Context, e audit.Entry) ([]Act, error) {
+	if fits, err := x.fits(ctx, e); err != nil || !fits {
+		return nil, err
+	}
+	return []Act{actOf(e)}, nil
 }
 
 func (x actChoice) fits(ctx context.Context, e audit.Entry) (bool, error) {
@@ -119,66 +108,15 @@ func begins(name, with string) bool {
 	return name == with || strings.HasPrefix(name, with+"/") || err == nil && digest != "" && strings.HasPrefix(name, with)
 }
 
-// A trail goes through the audit log, day by day, from the newest act to the oldest.
-type trail struct {
-	acts   Acts
-	scope  object.Scope
-	since  time.Time
-	day    time.Time // where the next page is read
-	after  string
-	place  string        // behind the act that was given last
-	buffer []audit.Entry // read, and not given yet
-	read   int
-	done   bool
-}
-
 // trailPage is how many acts are read at once.
 const trailPage = 100
 
-func (c *Control) trail(scope object.Scope, span Span) (*trail, error) {
-	w := &trail{acts: c.d.Store, scope: scope, since: span.Since.UTC(), day: midnight(span.Until), after: fmt.Sprintf("%013d#", span.Until.UnixMilli())}
-	if span.After == "" {
-		return w, nil
-	}
-	var err error
-	w.day, w.after, err = readCursor(span.After)
-	return w, err
-}
-
-// cursor says where the trail goes on; empty at its end.
-func (w *trail) cursor() string {
-	switch {
-	case len(w.buffer) > 0:
-		return w.place
-	case w.done || w.day.Before(midnight(w.since)):
-		return ""
-	}
-	return cursor(w.day, w.after)
-}
-
-// next gives the following act. There is none at the end, and when one look has read all that it may read.
-func (w *trail) next(ctx context.Context) (audit.Entry, bool, error) {
-	for len(w.buffer) == 0 {
-		if w.done = w.done || w.day.Before(midnight(w.since)); w.done || w.read >= maxRead {
-			return audit.Entry{}, false, nil
-		}
-		acts, after, err := w.acts.Acts(ctx, w.scope, w.day, w.after, trailPage)
-		if err != nil {
-			return audit.Entry{}, false, err
-		}
-		if w.buffer, w.after = acts, after; after == "" {
-			w.day = w.day.AddDate(0, 0, -1)
-		}
-		w.read += listing + len(acts)
-	}
-	e := w.buffer[0]
-	w.buffer = w.buffer[1:]
-	if e.At.Before(w.since) {
-		w.done, w.buffer = true, nil
-		return audit.Entry{}, false, nil
-	}
-	w.place = cursor(midnight(e.At), fmt.Sprintf("%013d#%s", e.At.UnixMilli(), e.ID))
-	return e, true, nil
+// trail goes through the audit log.
+func (c *Control) trail(scope object.Scope, span Span) (*walk[audit.Entry], error) {
+	return newWalk(span, func(ctx context.Context, day time.Time, after string) ([]audit.Entry, int, string, error) {
+		acts, next, err := c.d.Store.Acts(ctx, scope, day, after, trailPage)
+		return acts, len(acts), next, err
+	}, func(e audit.Entry) (time.Time, string) { return e.At, e.ID })
 }
 
 // acts shows what was done to the object, as far back as its events are looked for.

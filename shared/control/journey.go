@@ -93,7 +93,7 @@ func (p person) asked() error {
 }
 
 // walkAll goes through all events that may be of an object, from a place on.
-func (c *Control) walkAll(scope object.Scope, j journey) (*walker, error) {
+func (c *Control) walkAll(scope object.Scope, j journey) (*walk[Event], error) {
 	return c.walk(scope, Span{Since: j.At.Add(-reach), Until: j.At.Add(time.Minute), After: j.Place, Limit: MaxLimit})
 }
 

@@ -72,29 +72,21 @@ func (f EventFilter) fits(e Event) bool {
 // Events lists what was taken, the newest first. A page may be shorter than asked for, even empty,
 // with more behind it: only an empty next is the end. A state that there is not is a [problem.QueryError].
 func (c *Control) Events(ctx context.Context, scope object.Scope, f EventFilter, span Span) (List[Event], error) {
-	list := List[Event]{Items: []Event{}}
+	none := List[Event]{Items: []Event{}}
 	if err := oneOf("state", f.State, EventStates()); err != nil {
-		return list, err
+		return none, err
 	}
 	span = span.complete(c.d.Now())
 	w, err := c.walk(scope, span)
 	if err != nil {
-		return list, err
+		return none, err
 	}
-	for len(list.Items) < span.Limit {
-		e, ok, err := w.next(ctx)
-		if err != nil {
-			return list, err
+	return gather(ctx, w, span.Limit, func(_ context.Context, e Event) ([]Event, error) {
+		if !f.fits(e) {
+			return nil, nil
 		}
-		if !ok {
-			break
-		}
-		if f.fits(e) {
-			list.Items = append(list.Items, e)
-		}
-	}
-	list.Next = w.cursor()
-	return list, nil
+		return []Event{e}, nil
+	})
 }
 
 // An OperationFilter chooses operations. An empty field chooses all.
@@ -120,36 +112,20 @@ func (f OperationFilter) fits(o Operation) bool {
 // [Control.Events], and may be longer than asked for by what works for the last event. A state or category
 // that there is not is a [problem.QueryError].
 func (c *Control) Operations(ctx context.Context, scope object.Scope, f OperationFilter, span Span) (List[Operation], error) {
-	list := List[Operation]{Items: []Operation{}}
+	none := List[Operation]{Items: []Operation{}}
 	if err := errors.Join(oneOf("state", f.State, OperationStates()), oneOf("category", f.Category, Categories())); err != nil {
-		return list, err
+		return none, err
 	}
 	span = span.complete(c.d.Now())
 	w, err := c.walk(scope, span)
 	if err != nil {
-		return list, err
+		return none, err
 	}
 	known := map[string]collection{}
-	for len(list.Items) < span.Limit {
-		e, ok, err := w.next(ctx)
-		if err != nil {
-			return list, err
-		}
-		if !ok {
-			break
-		}
+	return gather(ctx, w, span.Limit, func(ctx context.Context, e Event) ([]Operation, error) {
 		ops, err := c.askedBy(ctx, scope, e, known)
-		if err != nil {
-			return list, err
-		}
-		for _, o := range ops {
-			if f.fits(o) {
-				list.Items = append(list.Items, o)
-			}
-		}
-	}
-	list.Next = w.cursor()
-	return list, nil
+		return slices.DeleteFunc(ops, func(o Operation) bool { return !f.fits(o) }), err
+	})
 }
 
 // A collection is all that is kept of one object.

@@ -72,11 +72,10 @@ func (c *Control) Replay(ctx context.Context, scope object.Scope, r Replaying) (
 		r.Limit = MaxLimit
 	}
 	span := r.Span.complete(x.now)
-	w, err := c.walk(scope, span)
+	w, err := c.walkWith(scope, span, span.Limit, x.load)
 	if err != nil {
 		return Replayed{}, err
 	}
-	w.load, w.page = x.load, span.Limit
 	for x.doc.Events < span.Limit && x.runs > 0 {
 		e, ok, err := w.next(ctx)
 		if err == nil && ok {
@@ -94,7 +93,7 @@ func (c *Control) Replay(ctx context.Context, scope object.Scope, r Replaying) (
 	return x.doc, nil
 }
 
-// load reads events without what is counted beside them: one look each, of thousands.
+// load is a [loader] of events without what is counted beside them: one look each, of thousands.
 func (x *replaying) load(ctx context.Context, ids []inbox.EventID) ([]Event, error) {
 	found, faults := make([]inbox.Event, len(ids)), make([]error, len(ids))
 	sideBySide(len(ids), func(i int) { found[i], faults[i] = x.c.d.Store.Event(ctx, ids[i]) })

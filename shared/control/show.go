@@ -191,7 +191,7 @@ func (c *Control) withNamed(ctx context.Context, events []Event, all collection)
 	for _, r := range all.results {
 		name(r.Event)
 	}
-	older, err := read(ctx, c.d.Store, named)
+	older, err := c.read(ctx, named)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"engang/shared/inbox"
@@ -49,31 +48,50 @@ func (s Span) complete(now time.Time) Span {
 	return s
 }
 
-// A walker goes through the list index, day by day, from the newest event to the oldest.
-type walker struct {
-	store  Store
-	load   func(ctx context.Context, ids []inbox.EventID) ([]Event, error)
-	scope  object.Scope
+// A walk goes through an index by time, day by day, from the newest item to the oldest.
+type walk[T any] struct {
+	page   pager[T]
+	when   func(T) (at time.Time, id string)
 	since  time.Time
-	page   int
 	day    time.Time // where the next page is read
 	after  string
-	place  string  // behind the event that was given last
-	buffer []Event // read, and not given yet
+	place  string // behind the item that was given last
+	buffer []T    // read, and not given yet
 	read   int
 	done   bool
 }
 
-func (c *Control) walk(scope object.Scope, span Span) (*walker, error) {
-	w := &walker{store: c.d.Store, scope: scope, since: span.Since.UTC(), page: min(max(span.Limit, 25), 100)}
-	w.load = func(ctx context.Context, ids []inbox.EventID) ([]Event, error) { return read(ctx, w.store, ids) }
-	w.day, w.after = midnight(span.Until), fmt.Sprintf("%013d#", span.Until.UnixMilli())
+// A pager reads the items behind a place of a day, tells how many it has looked at, and the next place; empty: the day
+// has no more.
+type pager[T any] func(ctx context.Context, day time.Time, after string) (items []T, looked int, next string, err error)
+
+func newWalk[T any](span Span, page pager[T], when func(T) (time.Time, string)) (*walk[T], error) {
+	w := &walk[T]{page: page, when: when, since: span.Since.UTC(), day: midnight(span.Until), after: fmt.Sprintf("%013d#", span.Until.UnixMilli())}
 	if span.After == "" {
 		return w, nil
 	}
 	var err error
 	w.day, w.after, err = readCursor(span.After)
 	return w, err
+}
+
+// A loader reads the events of a page, in the order asked for. One that is gone meanwhile is left out.
+type loader func(ctx context.Context, ids []inbox.EventID) ([]Event, error)
+
+// walk goes through the events of a span.
+func (c *Control) walk(scope object.Scope, span Span) (*walk[Event], error) {
+	return c.walkWith(scope, span, min(max(span.Limit, 25), 100), c.read)
+}
+
+func (c *Control) walkWith(scope object.Scope, span Span, size int, load loader) (*walk[Event], error) {
+	return newWalk(span, func(ctx context.Context, day time.Time, after string) ([]Event, int, string, error) {
+		ids, next, err := c.d.Store.Listed(ctx, scope, day, after, size)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		events, err := load(ctx, ids)
+		return events, len(ids), next, err
+	}, func(e Event) (time.Time, string) { return e.ReceivedAt, e.ID })
 }
 
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
@@ -97,7 +115,7 @@ func readCursor(text string) (time.Time, string, error) {
 }
 
 // cursor says where the walk goes on; empty at its end.
-func (w *walker) cursor() string {
+func (w *walk[T]) cursor() string {
 	switch {
 	case len(w.buffer) > 0:
 		return w.place
@@ -107,61 +125,69 @@ func (w *walker) cursor() string {
 	return cursor(w.day, w.after)
 }
 
-// next gives the following event. There is none at the end of the span, and when one look has read all
-// that it may read: then [walker.cursor] is not empty.
-func (w *walker) next(ctx context.Context) (Event, bool, error) {
+// next gives the following item. There is none at the end of the span, and when one look has read all
+// that it may read: then [walk.cursor] is not empty.
+func (w *walk[T]) next(ctx context.Context) (T, bool, error) {
+	var none T
 	for len(w.buffer) == 0 {
 		if w.done = w.done || w.day.Before(midnight(w.since)); w.done || w.read >= maxRead {
-			return Event{}, false, nil
+			return none, false, nil
 		}
-		if err := w.fill(ctx); err != nil {
-			return Event{}, false, err
+		items, looked, after, err := w.page(ctx, w.day, w.after)
+		if err != nil {
+			return none, false, err
 		}
+		if w.buffer, w.after = items, after; after == "" {
+			w.day = w.day.AddDate(0, 0, -1)
+		}
+		w.read += listing + looked
 	}
-	e := w.buffer[0]
+	x := w.buffer[0]
 	w.buffer = w.buffer[1:]
-	if e.ReceivedAt.Before(w.since) {
+	at, id := w.when(x)
+	if at.Before(w.since) {
 		w.done, w.buffer = true, nil
-		return Event{}, false, nil
+		return none, false, nil
 	}
-	w.place = cursor(midnight(e.ReceivedAt), fmt.Sprintf("%013d#%s", e.ReceivedAt.UnixMilli(), e.ID))
-	return e, true, nil
+	w.place = cursor(midnight(at), fmt.Sprintf("%013d#%s", at.UnixMilli(), id))
+	return x, true, nil
 }
 
-func (w *walker) fill(ctx context.Context) error {
-	ids, after, err := w.store.Listed(ctx, w.scope, w.day, w.after, w.page)
-	if err != nil {
-		return err
+// gather lists what a walk comes to and what is chosen of it, until there is enough of it.
+func gather[T, L any](ctx context.Context, w *walk[T], enough int, choose func(context.Context, T) ([]L, error)) (List[L], error) {
+	list := List[L]{Items: []L{}}
+	for len(list.Items) < enough {
+		x, ok, err := w.next(ctx)
+		if err != nil {
+			return list, err
+		}
+		if !ok {
+			break
+		}
+		chosen, err := choose(ctx, x)
+		if err != nil {
+			return list, err
+		}
+		list.Items = append(list.Items, chosen...)
 	}
-	if w.after = after; after == "" {
-		w.day = w.day.AddDate(0, 0, -1)
-	}
-	w.read += listing + len(ids)
-	w.buffer, err = w.load(ctx, ids)
-	return err
+	list.Next = w.cursor()
+	return list, nil
 }
 
-// read reads events side by side, in the order asked for. One that is gone meanwhile is left out.
-func read(ctx context.Context, store Store, ids []inbox.EventID) ([]Event, error) {
+// read is a [loader] of events with all that stands beside them.
+func (c *Control) read(ctx context.Context, ids []inbox.EventID) ([]Event, error) {
 	found, faults := make([]*Event, len(ids)), make([]error, len(ids))
-	var all sync.WaitGroup
-	slots := make(chan struct{}, parallel)
-	for i, id := range ids {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			e, seen, conflicts, err := store.Deliveries(ctx, id)
-			switch {
-			case errors.Is(err, inbox.ErrNotFound):
-			case err != nil:
-				faults[i] = err
-			default:
-				doc := eventOf(e, seen, conflicts)
-				found[i] = &doc
-			}
-		})
-	}
-	all.Wait()
+	sideBySide(len(ids), func(i int) {
+		e, seen, conflicts, err := c.d.Store.Deliveries(ctx, ids[i])
+		switch {
+		case errors.Is(err, inbox.ErrNotFound):
+		case err != nil:
+			faults[i] = err
+		default:
+			doc := eventOf(e, seen, conflicts)
+			found[i] = &doc
+		}
+	})
 	var events []Event
 	for _, e := range found {
 		if e != nil {
