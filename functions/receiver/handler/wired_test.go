@@ -117,11 +117,15 @@ func read(t *testing.T, name string) (e events.APIGatewayV2HTTPRequest) {
 	return e
 }
 
-// resigned is a delivery of Standard Webhooks signed as of now: the handler's clock is the real one.
-func resigned(t *testing.T, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPRequest {
+// resigned is a delivery signed as of now, since the handler's clock is the real one. Its other headers stay.
+func resigned(t testing.TB, provider, secret string, e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPRequest {
 	t.Helper()
-	scheme, _ := webhook.Lookup("standard-webhooks")
-	req, err := scheme.Sign(webhook.Request{Header: http.Header{"Webhook-Id": {e.Headers["webhook-id"]}}, Body: []byte(e.Body)}, secrets.NewValue(contactSecret), time.Now())
+	scheme, _ := webhook.Lookup(provider)
+	h := http.Header{}
+	for name, value := range e.Headers {
+		h.Set(name, value)
+	}
+	req, err := scheme.Sign(webhook.Request{Header: h, Body: []byte(e.Body)}, secrets.NewValue(secret), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +189,7 @@ func TestDeliveriesOfEventsFolderThroughTheWholeReceiver(t *testing.T) {
 			return e
 		}, 200, intake.Accepted, "product:11", "2026-11-29T19:30:14Z"},
 		{"a contact by Standard Webhooks", func(t *testing.T) events.APIGatewayV2HTTPRequest {
-			return resigned(t, read(t, "standard-webhooks-contact-created"))
+			return resigned(t, "standard-webhooks", contactSecret, read(t, "standard-webhooks-contact-created"))
 		}, 200, intake.Accepted, "contact:con_4821", "2026-11-29T19:30:13Z"},
 		{"the ping of WooCommerce", func(t *testing.T) events.APIGatewayV2HTTPRequest { return read(t, "woocommerce-ping") }, 200, "pong", "", ""},
 		{"signed with another secret", func(t *testing.T) events.APIGatewayV2HTTPRequest { return read(t, "woocommerce-bad-signature") }, 401, "", "", ""},
@@ -254,7 +258,7 @@ func TestABodyOverTheItemLimitGoesToTheBucketFirst(t *testing.T) {
 	noise := make([]byte, 30_000)
 	rand.Read(noise)
 	e.Body = strings.Replace(e.Body, "Nordlys Kaffe", base64.StdEncoding.EncodeToString(noise), 1)
-	e = resigned(t, e)
+	e = resigned(t, "standard-webhooks", contactSecret, e)
 	status, got := r.handle(t, e)
 	if status != 200 || got.Status != intake.Accepted {
 		t.Fatalf("%d %+v", status, got)
