@@ -28,13 +28,14 @@ type actor struct {
 	cancel  context.CancelFunc
 	end     time.Duration // when its time is over; zero: never
 
-	next  func() (struct{}, bool)
-	stop  func()
-	yield func(struct{}) bool
-	steps int           // so far
-	wake  time.Duration // not before
-	over  bool          // its time was over when its turn came
-	dead  bool
+	next   func() (struct{}, bool)
+	stop   func()
+	yield  func(struct{}) bool
+	steps  int           // so far
+	faults int           // that it met
+	wake   time.Duration // not before
+	over   bool          // its time was over when its turn came
+	dead   bool
 
 	began     time.Duration
 	event     inbox.EventID // for which it took a lease last
@@ -75,6 +76,7 @@ func (a *actor) bug() {
 // kill ends the process where it stands: nothing of it leaves the machine any more.
 func (a *actor) kill() {
 	a.dead = true
+	a.faults++
 	a.process.renew()
 	a.cancel()
 }

@@ -8,10 +8,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"engang/shared/dynamo/dynamotest/invariants"
 )
 
-// bucketName is the one bucket's.
-const bucketName = "bodies"
+const (
+	bucketName = "bodies"
+	keyPrefix  = "raw/" // of every key, before its event
+)
 
 // A bucket is what S3 keeps of bodies: a key has the bytes that were put last, from the moment of the put on.
 type bucket map[string][]byte
@@ -28,7 +33,7 @@ func keyIn(r *http.Request) string {
 
 // shortKey is a key without what all have, and most of a digest.
 func shortKey(key string) string {
-	key = strings.TrimPrefix(key, "raw/")
+	key = strings.TrimPrefix(key, keyPrefix)
 	event, digest, _ := strings.Cut(key, "/")
 	return fmt.Sprintf("%s/%.6s", event, digest)
 }
@@ -80,7 +85,13 @@ func (w *world) askBucket(a *actor, q *sent) (*http.Response, error) {
 	}
 	var answer *http.Response
 	err := a.step(q.call, func() string {
+		if q.Method == http.MethodPut {
+			w.putBody(a, q)
+		}
 		answer = w.bucket.answer(q)
+		if w.Forgetful {
+			clear(w.bucket)
+		}
 		return fmt.Sprint(answer.StatusCode)
 	})
 	switch {
@@ -90,4 +101,42 @@ func (w *world) askBucket(a *actor, q *sent) (*http.Response, error) {
 		return nil, err
 	}
 	return answer, nil
+}
+
+// A putting is the last put of a body.
+type putting struct {
+	at time.Duration
+	by *actor
+}
+
+// putBody notes that a body is put. One that is there stays what it is: its key is made of its bytes.
+func (w *world) putBody(a *actor, q *sent) {
+	key := keyIn(q.Request)
+	w.counts.Bodies++
+	w.puts[key] = putting{w.clock, a}
+	if before, there := w.bucket[key]; there && !bytes.Equal(before, q.raw) {
+		w.violated("durable-ack: the body %s was replaced by another one", shortKey(key))
+	}
+}
+
+// judgeBodies: the body that an event names is there, and is what was delivered; there is no other.
+func (w *world) judgeBodies(all invariants.Items) {
+	said := map[string][][]byte{} // by event
+	for _, d := range w.scene.deliveries {
+		said[string(d.wants())] = [][]byte{d.body, d.other}
+	}
+	for _, e := range all.Events() {
+		if key := e["body"]; strings.HasPrefix(key, keyPrefix) {
+			if _, there := w.bucket[key]; !there {
+				w.violated("durable-ack: %s is stored, and its body is not in the bucket", strings.TrimPrefix(e["pk"], "E#"))
+			}
+		}
+	}
+	for _, key := range w.bucket.under("") {
+		event, _, _ := strings.Cut(strings.TrimPrefix(key, keyPrefix), "/")
+		text := unpacked(w.bucket[key])
+		if !slices.ContainsFunc(said[event], func(body []byte) bool { return text == string(body) }) {
+			w.violated("durable-ack: the body %s is not what was delivered", shortKey(key))
+		}
+	}
 }

@@ -44,3 +44,13 @@ func (d dice) between(from, to time.Duration, what string, n int) time.Duration 
 func (d dice) id(what string, n int) string {
 	return strconv.FormatUint(d.throw(what, n), 36) + strconv.FormatUint(uint64(n), 36)
 }
+
+// noise is a text that does not become shorter by packing it, but for what its letters leave unused.
+func (d dice) noise(what string, length int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = letters[d.throw(what, i)&63]
+	}
+	return string(text)
+}

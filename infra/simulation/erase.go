@@ -104,7 +104,7 @@ func (d dice) erased(s *scene, o, contents int) {
 	}
 	for n := range d.below(3, "later", 0) {
 		one := d.delivery(o, version{
-			name: fmt.Sprintf("%d.later.%d", o, n+1), at: noon.Add(time.Duration(d.below(120, "later version", n)-90) * time.Minute), nth: 10 + n, among: contents,
+			name: fmt.Sprintf("%d.later.%d", o, n+1), at: noon.Add(time.Duration(d.below(120, "later version", n)-90) * time.Minute), nth: 10 + n, among: contents, bulky: s.bulky,
 		})
 		one.times = []time.Duration{near(one.name)}
 		s.deliveries = append(s.deliveries, one)

@@ -80,5 +80,6 @@ func (w *world) fate(a *actor, c call) fate {
 		return fate{}
 	}
 	w.counts.count(f.kind)
+	a.faults++
 	return f
 }

@@ -24,6 +24,7 @@ func (w *world) judge() error {
 	w.judgeCalls()
 	w.judgeResults(all)
 	w.judgeDecisions(all)
+	w.judgeBodies(all)
 	w.judgeErasures(all)
 	w.sign(all)
 	return nil

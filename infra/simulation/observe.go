@@ -39,6 +39,7 @@ type seen struct {
 	open      openEvents
 	stored    map[inbox.EventID]time.Duration // when
 	emptied   map[inbox.EventID]time.Duration
+	puts      map[string]putting     // of bodies, by key
 	removed   map[string]bool        // items, by an erasure
 	stopped   map[inbox.EventID]bool // settled by a person
 	taken     map[inbox.EventID]bool // acknowledged to the sender
@@ -58,7 +59,7 @@ type seen struct {
 
 func newSeen() seen {
 	return seen{
-		open: openEvents{}, stored: map[inbox.EventID]time.Duration{}, emptied: map[inbox.EventID]time.Duration{}, removed: map[string]bool{}, stopped: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{},
+		open: openEvents{}, stored: map[inbox.EventID]time.Duration{}, emptied: map[inbox.EventID]time.Duration{}, puts: map[string]putting{}, removed: map[string]bool{}, stopped: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{},
 		told: map[notice]bool{}, payments: map[string]*paying{}, leases: map[string]held{}, decisions: map[string]int{}, deciders: map[string]string{}, approved: map[string]draft{},
 	}
 }

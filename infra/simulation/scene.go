@@ -31,6 +31,7 @@ type scene struct {
 	limits     recipe.Limits
 	crowded    bool // many at one piece of work, and workers that stall in it until their lease is over
 	wrong      bool // clocks are off by more than is allowed for: that may cost a call, never a wrong write
+	bulky      bool // half of the bodies are too big for an item
 	deliveries []delivery
 	acts       []time.Duration
 	erasures   []erasure
@@ -71,7 +72,7 @@ func (d dice) scene() scene {
 	case 1:
 		s.limits.USDPerDay = 2_000_000_000 // about five calls
 	}
-	s.wrong = d.chance(100, "wrong clocks", 0)
+	s.wrong, s.bulky = d.chance(100, "wrong clocks", 0), d.chance(250, "bulky", 0)
 	objects, contents := 1+d.below(3, "objects", 0), 3
 	if s.crowded = d.chance(250, "crowded", 0); s.crowded {
 		objects, contents, s.busy, s.moody = 1, 1+d.below(2, "contents", 0), 3*time.Minute, s.moody/3
@@ -94,13 +95,17 @@ type version struct {
 	at    time.Time
 	nth   int // of its object
 	among int // contents
+	bulky bool
 }
+
+// bulk is how much noise makes a body too big for its event, packed too.
+const bulk = 26_000
 
 // object throws the versions of an object: contents that come back, two versions of one second, what comes late, out
 // of order and again.
 func (d dice) object(s *scene, o, contents int) {
 	who := fmt.Sprintf("object %d", o)
-	v := version{at: noon.Add(-time.Hour), among: contents}
+	v := version{at: noon.Add(-time.Hour), among: contents, bulky: s.bulky}
 	for v.nth = range 1 + d.below(5, who, 0) {
 		if !d.chance(200, who+" tie", v.nth) {
 			v.at = v.at.Add(time.Duration(1+d.below(90, who+" version", v.nth)) * time.Second)
@@ -126,6 +131,9 @@ func (d dice) delivery(o int, v version) delivery {
 	data := map[string]any{"id": fmt.Sprint(o), "name": string(rune('A' + d.below(v.among, who+" content", v.nth))), "version": v.at.Format(time.RFC3339), "note": one.mark()}
 	if d.chance(40, who+" without a name", v.nth) {
 		delete(data, "name")
+	}
+	if v.bulky && d.chance(500, who+" bulky", v.nth) {
+		data["text"] = d.noise(one.name, bulk)
 	}
 	one.body = body(data)
 	if d.chance(80, who+" conflict", v.nth) {

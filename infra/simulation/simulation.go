@@ -18,9 +18,10 @@ type Options struct {
 	Without map[string]bool // what is left out of it: texts of [Outcome.Happened]
 
 	// To show that a simulation can fail.
-	Weak  []Weakening // parts of conditions that are taken out of requests to the table
-	Idle  bool        // no reconciler runs
-	Hasty bool        // who erases does not come back for what was under way
+	Weak      []Weakening // parts of conditions that are taken out of requests to the table
+	Idle      bool        // no reconciler runs
+	Hasty     bool        // who erases does not come back for what was under way
+	Forgetful bool        // the bucket answers, and keeps nothing
 }
 
 // A Weakening changes every request of one call: a part of its conditions, or one of its values.
