@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -81,12 +82,19 @@ func TestJSONFitsThePublishedSchema(t *testing.T) {
 	}
 	// What a running system says, too: golden documents are made by hand.
 	s := localtest.Start(t, local.Options{})
-	for _, args := range [][]string{
+	commands := [][]string{
 		{"send", "--wait"}, {"send", "--set", "/id=1", "--twist", "bad-signature"}, {"events"}, {"operations"}, {"show", "product:794"}, {"show", "product:1"},
 		{"show", "product:794", "--body", "--output", "--reason", "why"}, {"show", "product:794/product-card@3"}, {"version"}, {"events", "--stat"},
 		{"config"}, {"dlq"}, {"dlq", "tidy", "--reason", "why"}, {"redrive", "product:794/product-card@3", "--reason", "why"}, {"redrive", "product:794/product-card@3", "--dry-run"}, {"replay", "--dry-run"}, {"replay", "--reason", "why"}, {"apply", "../../local.yaml"}, {"apply", "testdata/shop.yaml", "--check"},
-	} {
-		_, stdout, stderr := runIn(t.Context(), func(e *program.Env) { e.Args, e.Now = append(args, "--json", "--target", s.URL()), time.Now })
+	}
+	say := func(args []string) (stdout, stderr string) {
+		_, stdout, stderr = runIn(t.Context(), func(e *program.Env) { e.Args, e.Now = append(args, "--json", "--target", s.URL()), time.Now })
+		return stdout, stderr
+	}
+	sent, _ := say(commands[0])
+	commands = append(commands, []string{"show", regexp.MustCompile(`evt_[a-z0-9]+`).FindString(sent)})
+	for _, args := range commands {
+		stdout, stderr := say(args)
 		for stream, text := range map[string]string{"stdout": stdout, "stderr": stderr} {
 			if text != "" {
 				fits(t, schema, strings.Join(args, " ")+" "+stream, text)
