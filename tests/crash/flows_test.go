@@ -36,14 +36,14 @@ const (
 )
 
 var (
-	chair = product{id: 794, name: "Chair", modified: noon}
-	table = product{id: 794, name: "Table", modified: later}
+	chair = product{ID: 794, Name: "Chair", Modified: noon}
+	table = product{ID: 794, Name: "Table", Modified: later}
 )
 
-func at(p product, modified string) product { p.modified = modified; return p }
+func at(p product, modified string) product { p.Modified = modified; return p }
 
 func numbered(id int) product {
-	return product{id: id, name: fmt.Sprintf("Chair %d", id), modified: noon}
+	return product{ID: id, Name: fmt.Sprintf("Chair %d", id), Modified: noon}
 }
 
 const (
@@ -132,7 +132,7 @@ var senders = []flow{
 		w.deliver(updated(at(chair, later)))
 	}, final: all(has("product:794", "product-card", later, "Chair"), ended(map[string]int{"settled completed": 2}))},
 	{name: "created and updated", varies: true, scenario: "20", calls: 1, more: 1, run: func(w *world) {
-		w.deliver(signed(fromShop("product.created", chair.body())))
+		w.deliver(signed(fromShop("product.created", chair.Body())))
 		w.deliver(updated(chair))
 	}, final: all(has("product:794", "product-card", noon, "Chair"), ended(map[string]int{"settled completed": 2}))},
 	{name: "back to what it was", scenario: "19", calls: 2, run: func(w *world) {
@@ -144,7 +144,7 @@ var senders = []flow{
 	}, final: all(has("product:794", "product-card", late, "Chair"), ended(map[string]int{"settled completed": 2, "settled superseded": 1}))},
 	{name: "two secrets", varies: true, scenario: "22", config: []string{edited(hasSecrets, "    secrets: [ssm:hooks/woo-shop/2, ssm:hooks/woo-shop/1]\n")}, calls: 2, run: func(w *world) {
 		w.deliver(updated(numbered(1)))
-		second := fromShop("product.updated", numbered(2).body())
+		second := fromShop("product.updated", numbered(2).Body())
 		second.Slot = "2"
 		w.deliver(signed(second))
 	}, final: all(has("product:1", "product-card", noon, "Chair 1"), has("product:2", "product-card", noon, "Chair 2"))},
@@ -159,7 +159,7 @@ var senders = []flow{
 	}, final: all(has("contact:123", "hub-note", "2026", ""), has("contact:124", "hub-note", "2026", ""), ended(map[string]int{"settled completed": 2, "settled split": 1}))},
 	{name: "quiet period", varies: true, scenario: "section 10", config: []string{edited(hasVersion, hasVersion+"    quiet_period: 100s\n")}, calls: 1, more: 1, run: func(w *world) {
 		for i := range 3 {
-			w.deliver(updated(product{id: 794, name: fmt.Sprintf("Chair, text %d", i), modified: fmt.Sprintf("2026-11-29T12:00:%02d", i)}))
+			w.deliver(updated(product{ID: 794, Name: fmt.Sprintf("Chair, text %d", i), Modified: fmt.Sprintf("2026-11-29T12:00:%02d", i)}))
 		}
 	}, final: has("product:794", "product-card", "2026-11-29T12:00:02", "text 2")},
 	{name: "provider's quota used up", scenario: "section 10", faults: "model:quota", calls: 2, run: func(w *world) {
@@ -187,7 +187,7 @@ func oneName(call, body string) string {
 
 var named = regexp.MustCompile(`":me":\{"S":"[^"]*"\}`)
 
-var big = product{id: 794, name: "Chair", modified: noon, extra: fmt.Sprintf(`,"noise":%q`, noise(60_000))}
+var big = product{ID: 794, Name: "Chair", Modified: noon, Extra: fmt.Sprintf(`,"noise":%q`, noise(60_000))}
 
 // noise is text that hardly packs.
 func noise(n int) string {

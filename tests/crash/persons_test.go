@@ -12,6 +12,7 @@ import (
 
 	"engang/shared/config"
 	"engang/shared/control"
+	"engang/tests/shop"
 )
 
 var drafts = edited(hasPolicy, "    policy: draft\n")
@@ -279,17 +280,22 @@ func (w *world) lookAtAll() {
 	w.act("/api/replay", map[string]any{"dry_run": true}, nil)
 }
 
+const restKey = "ck_localkey:cs_localsecret"
+
 // caughtUp is a shop of which one webhook came, and one got lost.
 func caughtUp(w *world) {
-	must(0, w.PutSecret(w.ctx, "ssm:targets/woo-shop", "ck_localkey:cs_localsecret"))
+	must(0, w.PutSecret(w.ctx, "ssm:targets/woo-shop", restKey))
 	now := time.Now().UTC().Add(-time.Minute)
 	for id := 1; id <= 2; id++ {
-		w.shop.products = append(w.shop.products, product{id: id, name: fmt.Sprintf("Chair %d", id), modified: now.Format(stamp)})
+		w.shop.Products = append(w.shop.Products, product{ID: id, Name: fmt.Sprintf("Chair %d", id), Modified: now.Format(shop.Stamp)})
 	}
-	w.deliver(updated(w.shop.products[0]))
+	w.deliver(updated(w.shop.Products[0]))
 	for range 4 {
 		w.sweep()
 		w.settle()
 		time.Sleep(16 * time.Minute)
+	}
+	for _, question := range w.shop.Refused {
+		w.lost("the shop does not understand %s", question)
 	}
 }

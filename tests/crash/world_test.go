@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"engang/infra/local"
 	"engang/infra/local/localtest"
 	"engang/shared/dynamo/dynamotest/invariants"
+	"engang/tests/shop"
 )
 
 // A world is the whole system of one run, as it is deployed but for its carrier: the handlers of the functions, the
@@ -31,7 +31,7 @@ type world struct {
 	*local.System
 	ctx   context.Context
 	watch *watch
-	shop  *shop
+	shop  *shop.Shop
 
 	sent    []request // what senders have delivered, in order
 	answers []string  // to them, in order
@@ -67,7 +67,7 @@ func must[T any](v T, err error) T {
 func live(t *testing.T, o local.Options, w *watch, run func(*world)) (violations []string) {
 	o.Speed, o.Manual, o.NoThrottle = 1, true, true
 	o.TemplatePath = filepath.Join("..", "..", "template.yaml")
-	world := &world{watch: w, shop: &shop{}}
+	world := &world{watch: w, shop: &shop.Shop{Key: restKey}}
 	w.world = world
 	o.Transport = w
 	if *only != "" {
@@ -217,49 +217,10 @@ func (w *world) queued() (n int) {
 	return n
 }
 
-// A shop stands in for a WooCommerce whose webhooks get lost: it answers as its REST interface does.
-type shop struct {
-	mu       sync.Mutex
-	products []product
-}
-
-const stamp = "2006-01-02T15:04:05"
-
-// ServeHTTP lists products by the second of their change.
-func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	after, _ := time.Parse(stamp, r.URL.Query().Get("modified_after"))
-	var list []string
-	for _, p := range s.products {
-		if at, _ := time.Parse(stamp, p.modified); at.After(after) {
-			list = append(list, p.body())
-		}
-	}
-	var skip int
-	_, _ = fmt.Sscan(r.URL.Query().Get("offset"), &skip)
-	w.Header().Set("X-WP-Total", fmt.Sprint(len(list)))
-	_, _ = io.WriteString(w, "["+strings.Join(list[min(skip, len(list)):], ",")+"]")
-}
-
-// A product is a WooCommerce product.
-type product struct {
-	id       int
-	name     string
-	modified string // date_modified_gmt, as WooCommerce writes it
-	extra    string // further members: `,"x":1`
-}
-
-func (p product) body() string {
-	if p.modified == "" {
-		p.modified = "2026-11-29T11:59:58"
-	}
-	return fmt.Sprintf(`{"id":%d,"name":%q,"description":"<p>%s of solid oak, made by hand and oiled twice, for kitchens and for halls.<\/p>","date_modified_gmt":%q,"categories":[{"id":1,"name":"Furniture"}],"attributes":[{"name":"Material","options":["oak"]}]%s}`,
-		p.id, p.name, p.name, p.modified, p.extra)
-}
+type product = shop.Product
 
 // updated is a delivery of product.updated.
-func updated(p product) request { return woo(p.body()) }
+func updated(p product) request { return woo(p.Body()) }
 
 func woo(body string) request { return signed(fromShop("product.updated", body)) }
 

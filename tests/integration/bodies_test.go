@@ -29,7 +29,7 @@ func noise(seed byte, n int) string {
 // bigProduct is a product in so many bytes, written as only this sender would.
 func bigProduct(id, size int) string {
 	body := func(x string) string {
-		return product{id: id, name: fmt.Sprintf("Chair %d", id), extra: `,"sti":"a\/b \u00e5 ø","x":"` + x + `"`}.body() + "\n"
+		return product{ID: id, Name: fmt.Sprintf("Chair %d", id), Extra: `,"sti":"a\/b \u00e5 ø","x":"` + x + `"`}.Body() + "\n"
 	}
 	return body(noise(byte(id), size-len(body(""))))
 }
@@ -185,7 +185,7 @@ func TestABodyIsKeptBeforeItsEvent(t *testing.T) {
 func TestSmallBodiesNeedNoBucket(t *testing.T) {
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
 		all.is(down("s3"))
-		id := s.accept(s.product(product{id: 794, name: "Chair"}))
+		id := s.accept(s.product(product{ID: 794, Name: "Chair"}))
 		s.rest()
 		if e := s.event(id); e.Outcome != "completed" || len(s.objects()) != 0 {
 			t.Errorf("event %+v", e)

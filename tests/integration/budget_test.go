@@ -112,7 +112,7 @@ func (e eventSize) sized(name, modified string) product {
 	random := rand.NewChaCha8([32]byte{7})
 	_, _ = random.Read(noise) // never fails
 	extra := fmt.Sprintf(`,"short_description":%q,"noise":%q`, name, base64.StdEncoding.EncodeToString(noise))
-	return product{id: 794, name: strings.Repeat(name+" of oak ", 28), modified: modified, extra: extra}
+	return product{ID: 794, Name: strings.Repeat(name+" of oak ", 28), Modified: modified, Extra: extra}
 }
 
 // The budgets of design.md section 11, with the numbers of protocol.md section 8.
@@ -132,7 +132,7 @@ func TestCallsAndWriteUnits(t *testing.T) {
 func (s *system) warmUp() time.Time {
 	s.t.Helper()
 	at := time.Now()
-	s.accept(s.product(product{id: 1, name: "Warm"}))
+	s.accept(s.product(product{ID: 1, Name: "Warm"}))
 	s.settle()
 	return at
 }

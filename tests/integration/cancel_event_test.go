@@ -25,7 +25,7 @@ func TestCancelOfBothEventsOfOneContent(t *testing.T) {
 			t.Fatalf("operation %+v", op)
 		}
 		again := oldChair
-		again.modified = "2026-11-30T11:59:58"
+		again.Modified = "2026-11-30T11:59:58"
 		newer := s.accept(s.product(again))
 		working := s.work()
 		pass := g.next(t)
@@ -51,7 +51,7 @@ func TestCancelOfBothEventsOfOneContent(t *testing.T) {
 func TestCancelOfAnOlderEventSparesTheNewerOne(t *testing.T) {
 	eachGated(t, local.Options{Speed: calm}, "W4 complete", wire.Before, func(t *testing.T, s *system, g *gate) {
 		ahead := oldChair
-		ahead.modified = "2026-11-30T11:59:58"
+		ahead.Modified = "2026-11-30T11:59:58"
 		newer := s.accept(s.product(ahead))
 		working := s.work()
 		pass := g.next(t)
@@ -110,7 +110,7 @@ func TestCancelOfAnEventWhoseWorkIsGivenBackMeanwhile(t *testing.T) {
 		claims.next(t)()
 		give := aside.next(t)
 		newest := oldChair
-		newest.modified = "2026-11-30T11:59:58"
+		newest.Modified = "2026-11-30T11:59:58"
 		event := s.accept(s.product(newest))
 		working := s.work()
 		claim := claims.next(t)

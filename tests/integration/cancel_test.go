@@ -117,7 +117,7 @@ func TestCancelFencesWhoIsAtWork(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 		newer := oldChair
-		newer.modified = "2026-11-30T11:59:58"
+		newer.Modified = "2026-11-30T11:59:58"
 		later := s.accept(s.product(newer))
 		s.rest()
 		s.settledAs(later, "cancelled")

@@ -147,8 +147,8 @@ func captureEndpoints(t testing.TB, all []capture) (path string, held map[secret
 	return path, held
 }
 
-// A shop is what must have come of the captures so far, by the promises alone.
-type shop struct {
+// A tally is what must have come of the captures so far, by the promises alone.
+type tally struct {
 	done    map[string]bool   // product and input that were paid for
 	newest  map[string]string // version of the result, by product
 	current map[string]string // input behind the result, by product
@@ -156,7 +156,7 @@ type shop struct {
 }
 
 // expect says how the capture's event must end: its outcome, or "parked".
-func (w *shop) expect(c capture) string {
+func (w *tally) expect(c capture) string {
 	p := c.about()
 	switch {
 	case p.ID == "":
@@ -189,7 +189,7 @@ func TestEveryWooCommerceCapture(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := &shop{done: map[string]bool{}, newest: map[string]string{}, current: map[string]string{}}
+		want := &tally{done: map[string]bool{}, newest: map[string]string{}, current: map[string]string{}}
 		events := map[string]string{} // by endpoint, topic and body
 		ends := map[string]string{}   // by event
 		for _, c := range all {
@@ -249,7 +249,7 @@ func (s *system) ended(c capture, id, want string) {
 }
 
 // holds demands calls and results of every product.
-func (s *system) holds(want *shop) {
+func (s *system) holds(want *tally) {
 	s.t.Helper()
 	if s.calls() != want.calls {
 		s.t.Errorf("%d model calls, want %d", s.calls(), want.calls)

@@ -18,7 +18,7 @@ import (
 func TestCaseDED01MarkedSeenBeforeDispatch(t *testing.T) {
 	sideBySide(t)
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
-		killed, failed := product{id: 1, name: "Chair"}, product{id: 2, name: "Table"}
+		killed, failed := product{ID: 1, Name: "Chair"}, product{ID: 2, Name: "Table"}
 		all.is(once("W1 put event", wire.After, wire.Kill)) // stored, and the process dies
 		if a := s.product(killed); a.Code < 500 {
 			t.Errorf("answered %d %s", a.Code, a.Body)

@@ -284,7 +284,7 @@ func TestCaseSQS13RejectedEntriesCountedAsSent(t *testing.T) {
 			if i == lost {
 				all.is(every("send event", wire.Before, wire.Fail))
 			}
-			ids = append(ids, s.accept(s.product(product{id: 1 + i, name: "Chair " + strconv.Itoa(i)})))
+			ids = append(ids, s.accept(s.product(product{ID: 1 + i, Name: "Chair " + strconv.Itoa(i)})))
 			all.is(nil)
 		}
 		if n := s.queued(); n != deliveries-1 {

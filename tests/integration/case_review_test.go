@@ -59,7 +59,7 @@ func TestCaseAPR02TwoPeopleDecidedTheSameStep(t *testing.T) {
 	const times = 200
 	eachWithDrafts(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
 		for n := range times {
-			s.accept(s.product(product{id: 1000 + n, name: fmt.Sprint("Chair ", n)}))
+			s.accept(s.product(product{ID: 1000 + n, Name: fmt.Sprint("Chair ", n)}))
 		}
 		s.settle()
 		var list control.List[control.Waiting]

@@ -153,7 +153,7 @@ func TestCaseWOO09WebhookSwitchedOffAfterFailures(t *testing.T) {
 		answers, faults := make([]answer, 7), make([]error, 7)
 		requests := make([]*http.Request, 7)
 		for i := range requests {
-			requests[i] = s.signed("woo-shop", "woocommerce", wooTopic("product.updated"), product{id: 1 + i, name: "Chair"}.body())
+			requests[i] = s.signed("woo-shop", "woocommerce", wooTopic("product.updated"), product{ID: 1 + i, Name: "Chair"}.Body())
 		}
 		atOnce(7, func(i int) { answers[i], faults[i] = s.try(requests[i]) })
 		for i, a := range answers {
@@ -166,7 +166,7 @@ func TestCaseWOO09WebhookSwitchedOffAfterFailures(t *testing.T) {
 		if left := s.stored(); len(left) != 0 {
 			t.Errorf("stored %v", left)
 		}
-		s.accept(s.product(product{id: 9, name: "Chair"}))
+		s.accept(s.product(product{ID: 9, Name: "Chair"}))
 		s.rest()
 	})
 }

@@ -5,9 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,74 +13,22 @@ import (
 	"engang/infra/local/wire"
 	"engang/shared/config"
 	"engang/shared/control"
+	"engang/tests/shop"
 )
-
-// A restShop stands in for a WooCommerce whose webhooks get lost: it answers as its REST interface does.
-type restShop struct {
-	url string
-
-	mu       sync.Mutex
-	products []product
-	rewrite  func(body string) string // what the list writes otherwise than the webhook
-	status   int                      // zero: it answers
-	asked    int
-	refused  []string // questions that WooCommerce would not understand
-}
-
-const stamp = "2006-01-02T15:04:05"
 
 const restKey = "ck_local" + hush + ":cs_local" + hush
 
-func openShop(t *testing.T) *restShop {
-	s := &restShop{}
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	s.url = server.URL
-	return s
+// A restShop is a shop that can be called.
+type restShop struct {
+	*shop.Shop
+	url string
 }
 
-// ServeHTTP lists products by the second of their change, and within it by id.
-func (o *restShop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.asked++
-	q := r.URL.Query()
-	user, password, _ := r.BasicAuth()
-	after, err := time.Parse(stamp, q.Get("modified_after"))
-	if r.Method != http.MethodGet || r.URL.Path != "/wp-json/wc/v3/products" || user+":"+password != restKey || err != nil ||
-		q.Get("dates_are_gmt") != "true" || q.Get("orderby") != "modified" || q.Get("order") != "asc" {
-		o.refused = append(o.refused, r.URL.String())
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	if o.status != 0 {
-		w.WriteHeader(o.status)
-		return
-	}
-	var fit []product
-	for _, p := range o.products {
-		if at, _ := time.Parse(stamp, p.modified); at.After(after) {
-			fit = append(fit, p)
-		}
-	}
-	slices.SortFunc(fit, func(a, b product) int {
-		if c := strings.Compare(a.modified, b.modified); c != 0 {
-			return c
-		}
-		return a.id - b.id
-	})
-	skip, _ := strconv.Atoi(q.Get("offset"))
-	size, _ := strconv.Atoi(q.Get("per_page"))
-	var page []string
-	for _, p := range fit[min(skip, len(fit)):min(skip+size, len(fit))] {
-		body := p.body()
-		if o.rewrite != nil {
-			body = o.rewrite(body)
-		}
-		page = append(page, body)
-	}
-	w.Header().Set("X-WP-Total", strconv.Itoa(len(fit)))
-	fmt.Fprintf(w, "[%s]", strings.Join(page, ","))
+func openShop(t *testing.T) *restShop {
+	s := &shop.Shop{Key: restKey}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return &restShop{s, server.URL}
 }
 
 // catchUp makes the shop the source of woo-shop. A target on this machine is refused by apply, so it is
@@ -126,7 +72,7 @@ func (s *system) worked() {
 func hundred() (all []product) {
 	begin := time.Now().UTC().Add(-4 * time.Minute)
 	for i := range 100 {
-		all = append(all, product{id: 1000 + i, name: fmt.Sprintf("Chair %d", i), modified: begin.Add(time.Duration(i/3) * time.Second).Format(stamp)})
+		all = append(all, product{ID: 1000 + i, Name: fmt.Sprintf("Chair %d", i), Modified: begin.Add(time.Duration(i/3) * time.Second).Format(shop.Stamp)})
 	}
 	return all
 }
@@ -137,11 +83,11 @@ func (s *system) outputs(all []product) map[int]control.Result {
 	found := map[int]control.Result{}
 	for _, p := range all {
 		var o control.Object
-		if s.get(fmt.Sprintf("/api/show?id=product:%d", p.id), &o) != http.StatusOK {
+		if s.get(fmt.Sprintf("/api/show?id=product:%d", p.ID), &o) != http.StatusOK {
 			continue
 		}
 		for _, r := range o.Results {
-			found[p.id] = control.Result{Recipe: r.Recipe, Operation: r.Operation, Digest: r.Digest, At: r.At}
+			found[p.ID] = control.Result{Recipe: r.Recipe, Operation: r.Operation, Digest: r.Digest, At: r.At}
 		}
 	}
 	return found
@@ -152,24 +98,24 @@ func TestACatchUpFindsTheTenOfAHundredThatWereLost(t *testing.T) {
 	each(t, local.Options{Log: logs, Speed: brisk}, func(t *testing.T, s *system) {
 		o := openShop(t)
 		s.catchUp(o)
-		o.products = hundred()
+		o.Products = hundred()
 		lost := func(i int) bool { return i%10 == 7 }
-		for i, p := range o.products {
+		for i, p := range o.Products {
 			switch {
 			case lost(i):
 			case i%5 == 0: // the shop says of a new product that it was created
-				s.accept(s.woo("product.created", p.body()))
+				s.accept(s.woo("product.created", p.Body()))
 			default:
 				s.accept(s.product(p))
 			}
 		}
 		s.worked()
-		before := s.outputs(o.products)
+		before := s.outputs(o.Products)
 		if len(before) != 90 || s.calls() != 90 {
 			t.Fatalf("%d results, %d calls before it", len(before), s.calls())
 		}
 		// The list writes some of them otherwise than the webhook did: other bytes, the same input.
-		o.rewrite = func(body string) string {
+		o.Rewrite = func(body string) string {
 			if strings.Contains(body, `"id":1001`) {
 				return strings.Replace(body, "{", "{ ", 1)
 			}
@@ -179,7 +125,7 @@ func TestACatchUpFindsTheTenOfAHundredThatWereLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.rest()
-		after := s.outputs(o.products)
+		after := s.outputs(o.Products)
 		if len(after) != 100 || s.calls() != 100 {
 			t.Errorf("%d results, %d calls", len(after), s.calls())
 		}
@@ -192,14 +138,14 @@ func TestACatchUpFindsTheTenOfAHundredThatWereLost(t *testing.T) {
 		if want := 90 + 10 + 20 + 1; events != want { // the lost; those that were created, as updated; the one with other bytes
 			t.Errorf("%d events, want %d", events, want)
 		}
-		if o.asked != 1 || o.refused != nil {
-			t.Errorf("asked %d times, not understood: %v", o.asked, o.refused)
+		if o.Asked != 1 || o.Refused != nil {
+			t.Errorf("asked %d times, not understood: %v", o.Asked, o.Refused)
 		}
-		for i, p := range o.products {
+		for i, p := range o.Products {
 			if lost(i) {
-				ob := s.object(fmt.Sprintf("product:%d", p.id))
+				ob := s.object(fmt.Sprintf("product:%d", p.ID))
 				if len(ob.Events) != 1 || !ob.Events[0].CaughtUp || ob.Events[0].Type != "product.updated" || ob.Deliveries != 0 {
-					t.Errorf("product %d: %+v", p.id, ob.Events)
+					t.Errorf("product %d: %+v", p.ID, ob.Events)
 				}
 			}
 		}
@@ -210,8 +156,8 @@ func TestACatchUpFindsTheTenOfAHundredThatWereLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.rest()
-		if o.asked < 2 || len(s.items().Events()) != events || s.calls() != 100 {
-			t.Errorf("asked %d times, %d events, %d calls", o.asked, len(s.items().Events()), s.calls())
+		if o.Asked < 2 || len(s.items().Events()) != events || s.calls() != 100 {
+			t.Errorf("asked %d times, %d events, %d calls", o.Asked, len(s.items().Events()), s.calls())
 		}
 		quiet(t, "the log", logs.take(), restKey, "Chair 1")
 	})
@@ -221,11 +167,11 @@ func TestOneOfTwoReconcilersAsksTheShop(t *testing.T) {
 	each(t, local.Options{}, func(t *testing.T, s *system) {
 		o := openShop(t)
 		s.catchUp(o)
-		o.products = hundred()[:5]
+		o.Products = hundred()[:5]
 		atOnce(2, func(int) { _ = s.reconcile() })
 		s.rest()
-		if o.asked != 1 || len(s.items().Events()) != 5 || s.calls() != 5 {
-			t.Errorf("asked %d times, %d events, %d calls", o.asked, len(s.items().Events()), s.calls())
+		if o.Asked != 1 || len(s.items().Events()) != 5 || s.calls() != 5 {
+			t.Errorf("asked %d times, %d events, %d calls", o.Asked, len(s.items().Events()), s.calls())
 		}
 	})
 }
@@ -234,7 +180,7 @@ func TestACatchUpThatDiesIsTakenUp(t *testing.T) {
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
 		o := openShop(t)
 		s.catchUp(o)
-		o.products = hundred()[:5]
+		o.Products = hundred()[:5]
 		for _, breaks := range []wire.Judge{
 			once("write catch-up", wire.After, wire.Kill), once("W1 put event", wire.After, wire.Kill), once("send event", wire.Before, wire.Kill),
 			nth("write catch-up", 2, wire.Before), nth("write catch-up", 2, wire.After),
@@ -274,16 +220,17 @@ func TestAShopThatIsDownIsAskedOnScheduleAndBreaksNothing(t *testing.T) {
 	each(t, local.Options{Speed: brisk}, func(t *testing.T, s *system) {
 		o := openShop(t)
 		s.catchUp(o)
-		o.products, o.status = hundred()[:3], http.StatusServiceUnavailable
+		o.Products = hundred()[:3]
+		o.Break(http.StatusServiceUnavailable)
 		for range 3 {
 			if err := s.reconcile(); err != nil {
 				t.Errorf("a shop that is down is no fault of ours: %v", err)
 			}
 		}
-		if o.asked != 1 {
-			t.Errorf("asked %d times within one interval", o.asked)
+		if o.Asked != 1 {
+			t.Errorf("asked %d times within one interval", o.Asked)
 		}
-		o.status = 0
+		o.Break(0)
 		time.Sleep(900 * time.Second / brisk)
 		if err := s.reconcile(); err != nil {
 			t.Error(err)

@@ -9,7 +9,7 @@ import (
 
 func TestScenario01ValidDelivery(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		id := s.accept(s.product(product{id: 794, name: "Chair"}))
+		id := s.accept(s.product(product{ID: 794, Name: "Chair"}))
 		s.rest()
 		o := s.object("product:794")
 		if o.Deliveries != 1 || len(o.Events) != 1 || len(o.Operations) != 1 || len(o.Results) != 1 || s.calls() != 1 {
@@ -27,7 +27,7 @@ func TestScenario01ValidDelivery(t *testing.T) {
 
 func TestScenario04DuplicateSequential(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		p := product{id: 794, name: "Chair"}
+		p := product{ID: 794, Name: "Chair"}
 		first := s.accept(s.product(p))
 		for range 3 { // while it is open
 			if a := s.product(p); a.Code != 200 || a.Status != "duplicate" || a.Event != first {
@@ -56,7 +56,7 @@ func TestScenario05FiftyConcurrentDuplicates(t *testing.T) {
 		var mu sync.Mutex
 		counts := map[string]int{}
 		atOnce(50, func(int) {
-			a, err := s.try(s.signed("woo-shop", "woocommerce", map[string][]string{"X-Wc-Webhook-Topic": {"product.updated"}}, product{id: 900, name: "Chair"}.body()))
+			a, err := s.try(s.signed("woo-shop", "woocommerce", map[string][]string{"X-Wc-Webhook-Topic": {"product.updated"}}, product{ID: 900, Name: "Chair"}.Body()))
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

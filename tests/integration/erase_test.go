@@ -123,11 +123,11 @@ func TestOfAnErasedObjectThereIsNoTrace(t *testing.T) {
 	logs := &logbook{to: t.Output()}
 	each(t, local.Options{Log: logs, Speed: brisk}, func(t *testing.T, s *system) {
 		name := "Grandmother's " + hush
-		small, big := product{id: 794, name: name, modified: "2026-11-29T11:00:00"}.body(), bigProduct(794, 60_000)
+		small, big := product{ID: 794, Name: name, Modified: "2026-11-29T11:00:00"}.Body(), bigProduct(794, 60_000)
 		big = strings.Replace(big, "Chair 794", "Chair "+hush, 1)
 		first := s.accept(s.updated(small))
 		second := s.accept(s.updated(big))
-		s.accept(s.updated(product{id: 8, name: "A neighbour"}.body()))
+		s.accept(s.updated(product{ID: 8, Name: "A neighbour"}.Body()))
 		s.settle()
 		if found := s.traces(hush); len(found) < 4 {
 			t.Fatalf("the scan does not find what is there: %v", found)
@@ -182,7 +182,7 @@ func TestOfAnErasedObjectThereIsNoTrace(t *testing.T) {
 		}
 
 		// A later event of the object is new work.
-		s.accept(s.updated(product{id: 794, name: "New", modified: "2026-11-30T11:00:00"}.body()))
+		s.accept(s.updated(product{ID: 794, Name: "New", Modified: "2026-11-30T11:00:00"}.Body()))
 		s.rest()
 		if o := s.object("product:794"); len(o.Events) != 1 || len(o.Results) != 1 || s.calls() != calls+1 {
 			t.Errorf("later: %+v, %d calls", o, s.calls()-calls)
@@ -205,7 +205,7 @@ func TestAWorkerThatWasUnderWayLeavesNothingOfAnErasedObject(t *testing.T) {
 					return wire.Pass
 				}
 				s := begin(local.Options{Judge: stall, Speed: brisk})
-				s.accept(s.updated(product{id: 794, name: "Chair " + hush}.body()))
+				s.accept(s.updated(product{ID: 794, Name: "Chair " + hush}.Body()))
 				worked := make(chan struct{})
 				go func() { defer close(worked); _, _ = s.Work(t.Context()) }()
 				<-held

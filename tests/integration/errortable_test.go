@@ -74,7 +74,7 @@ func TestEveryRowOfTheErrorTable(t *testing.T) {
 		if m.fault != "" {
 			s.fails(m.fault, 1)
 		}
-		r := s.signed("woo-shop", "woocommerce", wooTopic("product.updated"), oldChair.body())
+		r := s.signed("woo-shop", "woocommerce", wooTopic("product.updated"), oldChair.Body())
 		if m.request != nil {
 			r = m.request(s)
 		}

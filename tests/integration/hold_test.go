@@ -15,7 +15,7 @@ const cardVersion = "    version: 3                        # immutable once appl
 // saves are quick changes of one product, the newest last.
 func saves(n int) (all []product) {
 	for i := range n {
-		all = append(all, product{id: 794, name: fmt.Sprintf("Chair, text %d", i), modified: fmt.Sprintf("2026-11-29T11:59:%02d", 10+i)})
+		all = append(all, product{ID: 794, Name: fmt.Sprintf("Chair, text %d", i), Modified: fmt.Sprintf("2026-11-29T11:59:%02d", 10+i)})
 	}
 	return all
 }
@@ -105,7 +105,7 @@ func TestAUsedUpQuotaHoldsAllWorkAndAProbeDrainsIt(t *testing.T) {
 		s.fails("quota", refusals)
 		var ids []string
 		for i := range events {
-			ids = append(ids, s.accept(s.product(product{id: i + 1, name: fmt.Sprintf("Chair %d", i)})))
+			ids = append(ids, s.accept(s.product(product{ID: i + 1, Name: fmt.Sprintf("Chair %d", i)})))
 		}
 		for s.step() > 0 {
 		}
@@ -144,7 +144,7 @@ func TestAUsedUpDayWaitsForTheNext(t *testing.T) {
 		today := time.Now().UTC().Truncate(24 * time.Hour)
 		var held []string
 		for i := range 20 {
-			id := s.accept(s.product(product{id: i + 1, name: fmt.Sprintf("Chair %d", i)}))
+			id := s.accept(s.product(product{ID: i + 1, Name: fmt.Sprintf("Chair %d", i)}))
 			for s.step() > 0 {
 			}
 			if s.event(id).State == "received" {

@@ -111,7 +111,7 @@ func TestAModelThatWasTalkedIntoSomethingLeavesNoSchema(t *testing.T) {
 		for name, c := range swayedModels {
 			now.Store(&c)
 			id++
-			event := s.accept(s.product(product{id: id, name: "Chair"}))
+			event := s.accept(s.product(product{ID: id, Name: "Chair"}))
 			s.settle()
 			o := s.object(fmt.Sprintf("product:%d", id))
 			op := o.Operations[0]
@@ -217,7 +217,7 @@ func TestAReceiversClockThatJumps(t *testing.T) {
 		if len(o.Results) != 1 || o.Results[0].Event != ids[3] || s.calls() != 4 {
 			t.Errorf("results %+v, %d calls", o.Results, s.calls())
 		}
-		late := s.accept(s.product(product{id: 794, name: "Chair, an older text", modified: "2026-11-29T11:59:01"}))
+		late := s.accept(s.product(product{ID: 794, Name: "Chair, an older text", Modified: "2026-11-29T11:59:01"}))
 		s.rest()
 		s.outcomes(late, "superseded")
 	})

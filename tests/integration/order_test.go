@@ -37,9 +37,9 @@ func (s *system) outcomes(want ...string) {
 }
 
 var (
-	oldChair = product{id: 794, name: "Chair", modified: "2026-11-29T11:00:00"}
-	newTable = product{id: 794, name: "Table", modified: "2026-11-29T12:00:00"}
-	echo     = product{id: 794, name: "Chair", modified: "2026-11-29T12:00:00"} // the old content under the newer version
+	oldChair = product{ID: 794, Name: "Chair", Modified: "2026-11-29T11:00:00"}
+	newTable = product{ID: 794, Name: "Table", Modified: "2026-11-29T12:00:00"}
+	echo     = product{ID: 794, Name: "Chair", Modified: "2026-11-29T12:00:00"} // the old content under the newer version
 )
 
 const (
@@ -113,7 +113,7 @@ func operationOf(t testing.TB, o control.Object, event, version string) control.
 // Two changes within one second of the shop's clock: the one that was stored later wins, whoever works on
 // which first.
 func TestScenario15SameSecondDifferentContent(t *testing.T) {
-	chair := product{id: 794, name: "Chair", modified: newTable.modified}
+	chair := product{ID: 794, Name: "Chair", Modified: newTable.Modified}
 	both := func(s *system) (first, second string) {
 		first = s.accept(s.product(chair))
 		tick()
@@ -188,7 +188,7 @@ func TestScenario19EchoOfOurOwnWriteBack(t *testing.T) {
 		s.settle()
 		before := s.stands(oldVersion, first, "Chair", 1, 1)
 		written := echo
-		written.extra = `,"short_description":"<p>Chair of solid oak<\/p>","meta_data":[{"key":"_engang_key","value":"k"}]`
+		written.Extra = `,"short_description":"<p>Chair of solid oak<\/p>","meta_data":[{"key":"_engang_key","value":"k"}]`
 		second := s.accept(s.product(written))
 		s.rest()
 		after := s.stands(newVersion, second, "Chair", 1, 1)
@@ -223,18 +223,18 @@ func TestScenario20CreatedAndUpdatedPair(t *testing.T) {
 	}
 	t.Run("one after the other", func(t *testing.T) {
 		each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-			created := s.accept(s.woo("product.created", oldChair.body()))
+			created := s.accept(s.woo("product.created", oldChair.Body()))
 			s.settle()
-			check(t, s, created, s.accept(s.woo("product.updated", oldChair.body())))
+			check(t, s, created, s.accept(s.woo("product.updated", oldChair.Body())))
 		})
 	})
 	t.Run("the second while the first is in its call", func(t *testing.T) {
 		eachGated(t, local.Options{Speed: calm}, "model call", wire.After, func(t *testing.T, s *system, g *gate) {
-			created := s.accept(s.woo("product.created", oldChair.body()))
+			created := s.accept(s.woo("product.created", oldChair.Body()))
 			one := s.work()
 			let := g.next(t)
 			tick()
-			updated := s.accept(s.woo("product.updated", oldChair.body()))
+			updated := s.accept(s.woo("product.updated", oldChair.Body()))
 			out, err := s.Invoke(t.Context(), "enrichment", message(t, updated)) // finds the operation busy
 			if err != nil || !strings.Contains(string(out), "itemIdentifier") || s.event(updated).State != "received" {
 				t.Errorf("while the first is in its call the second came to %s, %v", out, err)
@@ -268,7 +268,7 @@ func TestScenario21RecipeVersionRaised(t *testing.T) {
 			t.Errorf("a repeat was answered %s", a.Body)
 		}
 		same := newTable // the same content again: another recipe version is another operation
-		same.extra = `,"price":"9"`
+		same.Extra = `,"price":"9"`
 		next := s.accept(s.product(same))
 		s.rest()
 		s.outcomes(next, "completed")
@@ -290,7 +290,7 @@ func TestScenario21RecipeVersionRaised(t *testing.T) {
 // The content comes back that an older version had.
 func TestTheSameContentComesBack(t *testing.T) {
 	a1, b2, a3 := oldChair, newTable, oldChair
-	a3.modified = "2026-11-29T13:00:00"
+	a3.Modified = "2026-11-29T13:00:00"
 	for _, c := range []struct {
 		name     string
 		order    []product

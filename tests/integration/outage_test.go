@@ -53,8 +53,8 @@ func TestScenario07InboxStoreUnavailable(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				s := s.in(t)
-				p := product{id: 100 + i, name: "Chair " + strconv.Itoa(i)}
-				s.accept(s.product(product{id: 200 + i, name: "Warm"})) // the caches know the endpoint and its secrets
+				p := product{ID: 100 + i, Name: "Chair " + strconv.Itoa(i)}
+				s.accept(s.product(product{ID: 200 + i, Name: "Warm"})) // the caches know the endpoint and its secrets
 				s.settle()
 				if c.cold {
 					s.Restart()
@@ -71,7 +71,7 @@ func TestScenario07InboxStoreUnavailable(t *testing.T) {
 				} else if a.Code != 200 || a.Status != c.answer {
 					t.Errorf("answered %d %s, want %s", a.Code, a.Body, c.answer)
 				}
-				object := fmt.Sprintf("product:%d", p.id)
+				object := fmt.Sprintf("product:%d", p.ID)
 				if e := s.onlyEvent(object); (e != nil) != c.stored {
 					t.Errorf("stored as %v, want stored: %v", e, c.stored)
 				}
@@ -93,7 +93,7 @@ func TestScenario08EnqueueFailsAfterThePut(t *testing.T) {
 		if err := s.Faults().Add("queue:downx2"); err != nil {
 			t.Fatal(err)
 		}
-		p := product{id: 794, name: "Chair"}
+		p := product{ID: 794, Name: "Chair"}
 		id := s.accept(s.product(p))
 		if a := s.product(p); a.Status != "duplicate" || a.Event != id { // nor can the repeat enqueue it
 			t.Errorf("the sender's repeat: %d %s", a.Code, a.Body)
@@ -148,14 +148,14 @@ func TestScenario09KilledBetweenPutAndEnqueue(t *testing.T) {
 			for j, repeats := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s, sent again: %v", c.name, repeats), func(t *testing.T) {
 					s := s.in(t)
-					p := product{id: 10*i + j + 1, name: fmt.Sprintf("Chair %d-%d", i, j)}
+					p := product{ID: 10*i + j + 1, Name: fmt.Sprintf("Chair %d-%d", i, j)}
 					all.is(once(c.call, c.phase, wire.Kill))
 					a := s.product(p)
 					all.is(nil)
 					if a.Code < 500 || a.Event != "" {
 						t.Fatalf("a killed receiver acknowledged: %d %s", a.Code, a.Body)
 					}
-					event := s.onlyEvent(fmt.Sprintf("product:%d", p.id))
+					event := s.onlyEvent(fmt.Sprintf("product:%d", p.ID))
 					if stored := event != nil; stored != c.stored || stored && (event["st"] != "received" || !strings.HasPrefix(event["oq"], "open#")) {
 						t.Fatalf("stored as %v, want stored: %v", event, c.stored)
 					}
@@ -170,7 +170,7 @@ func TestScenario09KilledBetweenPutAndEnqueue(t *testing.T) {
 					if n := s.step(); n != queued { // without the reconciler
 						t.Errorf("%d messages in the queue, want %d", n, queued)
 					}
-					switch event = s.onlyEvent(fmt.Sprintf("product:%d", p.id)); {
+					switch event = s.onlyEvent(fmt.Sprintf("product:%d", p.ID)); {
 					case event == nil:
 						return
 					case queued > 0 && event["how"] != "completed":
@@ -212,7 +212,7 @@ func (s *system) onlyEvent(object string) (found invariants.Item) {
 func TestSecretsThatCannotBeHadAcknowledgeNothing(t *testing.T) {
 	troubled(t, func(t *testing.T, s *system, all *trouble) {
 		const ref = "ssm:hooks/woo-shop/1"
-		p := product{id: 794, name: hush}
+		p := product{ID: 794, Name: hush}
 		refuses := func(t *testing.T) {
 			t.Helper()
 			s := s.in(t)
@@ -292,7 +292,7 @@ func TestRepeatsAndConflictsWhileTheirOwnItemCannotBeWritten(t *testing.T) {
 func TestAQueueThatDeliversAgainChangesNothing(t *testing.T) {
 	each(t, local.Options{}, func(t *testing.T, s *system) {
 		for _, deliver := range []func() answer{
-			func() answer { return s.product(product{id: 794, name: "Chair"}) },
+			func() answer { return s.product(product{ID: 794, Name: "Chair"}) },
 			func() answer { return s.woo("product.updated", `[]`) },
 		} {
 			if err := s.Faults().Add("queue:redeliver"); err != nil {

@@ -91,9 +91,9 @@ func TestWhatIsPausedWaitsAndIsNotLost(t *testing.T) {
 				s.step()
 			}
 		}
-		during := s.accept(s.product(product{id: 795, name: "table"}))
+		during := s.accept(s.product(product{ID: 795, Name: "table"}))
 		duringDue := s.due(during)
-		if again := s.product(product{id: 795, name: "table"}); again.Status != "duplicate" {
+		if again := s.product(product{ID: 795, Name: "table"}); again.Status != "duplicate" {
 			t.Errorf("again %+v", again)
 		}
 		s.held(during, duringDue)
@@ -226,7 +226,7 @@ func TestStatsAreTheSumsOfWhatIsShown(t *testing.T) {
 		s.product(oldChair)
 		s.accept(s.contact("msg_1", aContact))
 		s.rest()
-		s.accept(s.product(product{id: 795, name: "table"}))
+		s.accept(s.product(product{ID: 795, Name: "table"}))
 		var got control.Stats
 		if code := s.get("/api/stats", &got); code != http.StatusOK {
 			t.Fatal(code)

@@ -143,7 +143,7 @@ func TestACrashBetweenTwoRecipes(t *testing.T) {
 		"the first was done for another event, the second is in work": "worker:kill@before-call",
 	}, options, func(t *testing.T, s *system, fault string) {
 		if fault == "worker:kill@before-call" {
-			s.accept(s.woo("product.created", oldChair.body())) // product-card alone
+			s.accept(s.woo("product.created", oldChair.Body())) // product-card alone
 			s.settle()
 		}
 		if err := s.Faults().Add(fault); err != nil {
@@ -215,7 +215,7 @@ func TestOneOfTwoRecipesFails(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, local.Options{ConfigFiles: []string{path}, Speed: calm}, func(t *testing.T, s *system) {
 				if c.before {
-					s.accept(s.woo("product.created", oldChair.body()))
+					s.accept(s.woo("product.created", oldChair.Body()))
 					s.settle()
 				}
 				if err := s.Faults().Add("model:refusal"); err != nil {

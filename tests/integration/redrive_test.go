@@ -272,10 +272,10 @@ func TestAnEventWithoutAnOperationIsRedriven(t *testing.T) {
 // the dead-letter queue is cleared away.
 func TestTheReviewListIsRedriven(t *testing.T) {
 	each(t, local.Options{Speed: 20}, func(t *testing.T, s *system) {
-		used := s.exhaust(product{id: 1, name: "Chair"})
+		used := s.exhaust(product{ID: 1, Name: "Chair"})
 		for id, kind := range map[int]string{2: "refusal", 3: "filter"} {
 			s.fails(kind, 1)
-			s.accept(s.product(product{id: id, name: "Table"}))
+			s.accept(s.product(product{ID: id, Name: "Table"}))
 			s.settle()
 		}
 		parked := s.accept(s.woo("product.updated", `{"id":4,"date_modified_gmt":"2026-11-29T12:00:00"}`))
@@ -328,7 +328,7 @@ func TestNativeDeadLetters(t *testing.T) {
 		if err := s.Faults().Add("queue:down"); err != nil {
 			t.Fatal(err)
 		}
-		open := s.accept(s.product(product{id: 8, name: "Table"}))
+		open := s.accept(s.product(product{ID: 8, Name: "Table"}))
 		for _, id := range []string{settled, open} {
 			s.lay(`{"event":"` + id + `"}`)
 		}

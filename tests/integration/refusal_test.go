@@ -174,13 +174,13 @@ func TestWhatIsJustWithinTheLimitsIsTaken(t *testing.T) {
 			request func(*system) *http.Request
 		}{
 			{"of the largest size", wooBody("product.updated", sized(512<<10))},
-			{"with large headers", wooBody("product.updated", product{id: 1, name: "Chair"}.body(), header("X-Padding", strings.Repeat("x", 9_600)))},
+			{"with large headers", wooBody("product.updated", product{ID: 1, Name: "Chair"}.Body(), header("X-Padding", strings.Repeat("x", 9_600)))},
 			{"nested as deep as can be", wooBody("product.updated", nested(256))},
 			{"stale by less than five minutes", crmSigned(-290 * time.Second)},
 			{"ahead by less than five minutes", func(s *system) *http.Request {
 				return s.signedAt("crm", "standard-webhooks", http.Header{"Webhook-Id": {"msg_2"}}, contact, time.Now().Add(290*time.Second))
 			}},
-			{"in base64, because it calls itself octets", wooBody("product.updated", product{id: 3, name: "Stool"}.body(), header("Content-Type", "application/octet-stream"))},
+			{"in base64, because it calls itself octets", wooBody("product.updated", product{ID: 3, Name: "Stool"}.Body(), header("Content-Type", "application/octet-stream"))},
 			{"in base64, because it does not say what it is", crmBody(strings.Replace(contact, "c-1", "c-2", 1), header("Content-Type"), header("Webhook-Id", "msg_3"), forged("standard-webhooks", local.Secret("standard-webhooks", "ssm:hooks/crm/1")))},
 		} {
 			t.Run(c.name, func(t *testing.T) { s.in(t).accept(s.in(t).send(c.request(s.in(t)))) })
@@ -202,8 +202,8 @@ func TestScenario02InvalidSignature(t *testing.T) {
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		log := &logbook{to: t.Output()}
 		s := begin(local.Options{Log: log})
-		p := product{id: 794, name: "Chair"}
-		right := wooBody("product.updated", p.body())
+		p := product{ID: 794, Name: "Chair"}
+		right := wooBody("product.updated", p.Body())
 		for range 3 {
 			for _, wrong := range []func(*http.Request){forged("woocommerce", "local-wrong-secret"), otherBody, header("X-Wc-Webhook-Signature", base64.StdEncoding.EncodeToString(make([]byte, 32)))} {
 				if a := s.send(changed(right(s), []func(*http.Request){wrong})); a.Code != 401 {
@@ -258,7 +258,7 @@ func TestScenario06UnexpectedEventType(t *testing.T) {
 	onEach(t, func(t *testing.T, begin func(local.Options) *system) {
 		log := &logbook{to: t.Output()}
 		s := begin(local.Options{Log: log})
-		body := product{id: 794, name: hush}.body()
+		body := product{ID: 794, Name: hush}.Body()
 		for _, topic := range []string{"product.deleted", "product.restored", hush + ".created", "Product.Updated"} {
 			if a := s.woo(topic, body); a.Code != 200 || a.Body != `{"status":"ignored"}` {
 				t.Errorf("%s: %d %s", topic, a.Code, a.Body)

@@ -37,7 +37,7 @@ func TestScenario21ReplayedUnderARaisedRecipe(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
 		older := s.accept(s.product(oldChair))
 		s.settle()
-		newer, other := s.accept(s.product(newTable)), s.accept(s.product(product{id: 8, name: "Bench"}))
+		newer, other := s.accept(s.product(newTable)), s.accept(s.product(product{ID: 8, Name: "Bench"}))
 		s.rest()
 		kept := s.items().Results()
 		if r := s.ran("--dry-run"); r.Finished != 3 || r.Calls != 0 {
@@ -113,15 +113,15 @@ func TestScenario24ReplayOfAPeriod(t *testing.T) {
 		s.settle()
 		s.accept(s.product(oldChair)) // superseded
 		echo := newTable
-		echo.modified = "2026-11-29T13:00:00"
+		echo.Modified = "2026-11-29T13:00:00"
 		s.accept(s.product(echo))
 		s.product(echo) // a duplicate
 		s.settle()
 		s.fails("refusal", 1)
-		s.accept(s.product(product{id: 8, name: "Bench"})) // failed
+		s.accept(s.product(product{ID: 8, Name: "Bench"})) // failed
 		s.settle()
 		s.fails("missing", 1)
-		s.accept(s.product(product{id: 9, name: "Stool"}))                                        // a draft
+		s.accept(s.product(product{ID: 9, Name: "Stool"}))                                        // a draft
 		s.accept(s.woo("product.updated", `{"id":10,"date_modified_gmt":"2026-11-29T12:00:00"}`)) // lacks its input
 		s.accept(s.contact("msg_1", `{"type":"contact.created","timestamp":"2026-11-29T12:00:00Z","data":{"id":"c_1","email":"ann@example.com","name":"Ann","company":"Acme","notes":"Met."}}`))
 		s.rest()
@@ -158,7 +158,7 @@ func TestAReplayIsResumable(t *testing.T) {
 		f := &broken{call: "send event", phase: wire.Before}
 		s := begin(local.Options{Speed: 50, Judge: f.judge})
 		for n := range 6 {
-			s.accept(s.product(product{id: 100 + n, name: fmt.Sprint("Chair ", n)}))
+			s.accept(s.product(product{ID: 100 + n, Name: fmt.Sprint("Chair ", n)}))
 		}
 		s.rest()
 		s.apply(path)

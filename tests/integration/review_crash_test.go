@@ -71,7 +71,7 @@ func (s *system) waiting(n int, what string) func() map[string]any {
 	if what == "dismiss" {
 		s.fails("refusal", 1)
 	}
-	s.accept(s.product(product{id: n, name: "Chair"}))
+	s.accept(s.product(product{ID: n, Name: "Chair"}))
 	s.settle()
 	var list control.List[control.Waiting]
 	if code := s.get("/api/review", &list); code != http.StatusOK || len(list.Items) != 1 {

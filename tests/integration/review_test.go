@@ -171,7 +171,7 @@ func TestADraftOfAnOlderVersionIsSetAside(t *testing.T) {
 			t.Errorf("waiting %q", got)
 		}
 		again := oldChair
-		again.modified = "2026-11-29T13:00:00"
+		again.Modified = "2026-11-29T13:00:00"
 		id := s.accept(s.product(again))
 		s.settle()
 		s.outcomes(id, "review")
@@ -206,7 +206,7 @@ func TestAnEchoRaisesTheRankOfADraft(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 		late := newTable
-		late.modified = "2026-11-29T11:30:00" // between the two: it must not replace the result
+		late.Modified = "2026-11-29T11:30:00" // between the two: it must not replace the result
 		between := s.accept(s.product(late))
 		s.rest()
 		s.outcomes(between, "superseded")

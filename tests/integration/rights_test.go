@@ -80,20 +80,20 @@ func other(old, new string) func(*testing.T, string) string {
 }
 
 func unanswered(s *system) bool {
-	return s.product(product{id: 1, name: "Chair"}).Code != http.StatusOK
+	return s.product(product{ID: 1, Name: "Chair"}).Code != http.StatusOK
 }
 
 // unsettled delivers and works once. An event that could not be worked on is open then.
 func unsettled(s *system) bool {
-	s.accept(s.product(product{id: 1, name: "Chair"}))
+	s.accept(s.product(product{ID: 1, Name: "Chair"}))
 	s.step()
 	return s.open() == 1
 }
 
 // unseen delivers twice. What is not counted was not seen.
 func unseen(s *system) bool {
-	event := s.accept(s.product(product{id: 1, name: "Chair"}))
-	s.product(product{id: 1, name: "Chair"})
+	event := s.accept(s.product(product{ID: 1, Name: "Chair"}))
+	s.product(product{ID: 1, Name: "Chair"})
 	return s.event(event).Deliveries == 1
 }
 

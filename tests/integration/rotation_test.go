@@ -54,7 +54,7 @@ func (s *system) engang(code int, secret string, args ...string) {
 func (s *system) turning(id int, secret string) (answer, error) {
 	scheme, _ := webhook.Lookup("woocommerce")
 	h := http.Header{"X-Wc-Webhook-Topic": {"product.updated"}}
-	req, err := scheme.Sign(webhook.Request{Header: h, Body: []byte(product{id: id, name: "Oak table"}.body())}, secrets.NewValue(secret), time.Now())
+	req, err := scheme.Sign(webhook.Request{Header: h, Body: []byte(product{ID: id, Name: "Oak table"}.Body())}, secrets.NewValue(secret), time.Now())
 	if err != nil {
 		return answer{}, err
 	}

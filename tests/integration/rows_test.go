@@ -16,7 +16,7 @@ func wooTopic(topic string) http.Header { return http.Header{"X-Wc-Webhook-Topic
 
 // wooRequest is a good product.updated, changed.
 func wooRequest(change ...func(*http.Request)) func(*system) *http.Request {
-	return wooBody("product.updated", product{id: 794, name: hush}.body(), change...)
+	return wooBody("product.updated", product{ID: 794, Name: hush}.Body(), change...)
 }
 
 func wooBody(topic, body string, change ...func(*http.Request)) func(*system) *http.Request {
@@ -169,7 +169,7 @@ var refused = []delivery{
 
 // nested is a product with so many levels of JSON.
 func nested(levels int) string {
-	return product{id: 794, name: hush, extra: `,"meta":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1)}.body()
+	return product{ID: 794, Name: hush, Extra: `,"meta":` + strings.Repeat("[", levels-1) + strings.Repeat("]", levels-1)}.Body()
 }
 
 // sized is JSON of this many bytes.

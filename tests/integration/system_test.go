@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -26,6 +25,7 @@ import (
 	"engang/shared/control"
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/dynamo/dynamotest/invariants"
+	"engang/tests/shop"
 )
 
 // speed shortens every wait of the system: a lease lasts two seconds, an event is sent again after six.
@@ -108,21 +108,7 @@ func start(t testing.TB, o local.Options) *system {
 	return &system{System: localtest.Start(t, o), t: t}
 }
 
-// A product is a WooCommerce product as a test states it.
-type product struct {
-	id       int
-	name     string
-	modified string // date_modified_gmt, as WooCommerce writes it
-	extra    string // further members: `,"x":1`
-}
-
-func (p product) body() string {
-	if p.modified == "" {
-		p.modified = "2026-11-29T11:59:58"
-	}
-	return fmt.Sprintf(`{"id":%d,"name":%q,"description":"<p>%s of solid oak, made by hand and oiled twice, for kitchens and for halls.<\/p>","date_modified_gmt":%q,"categories":[{"id":1,"name":"Furniture"}],"attributes":[{"name":"Material","options":["oak"]}]%s}`,
-		p.id, p.name, p.name, p.modified, p.extra)
-}
+type product = shop.Product
 
 // An answer is what the front said.
 type answer struct {
@@ -136,7 +122,7 @@ type answer struct {
 // product delivers a signed product.updated to woo-shop.
 func (s *system) product(p product) answer {
 	s.t.Helper()
-	return s.woo("product.updated", p.body())
+	return s.woo("product.updated", p.Body())
 }
 
 // woo delivers a signed body of WooCommerce to woo-shop.

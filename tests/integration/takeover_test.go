@@ -27,7 +27,7 @@ func message(t testing.TB, event string) []byte {
 
 func TestScenario10TwoWorkersOnOneOperation(t *testing.T) {
 	each(t, local.Options{Speed: calm}, func(t *testing.T, s *system) {
-		id := s.accept(s.product(product{id: 794, name: "Chair"}))
+		id := s.accept(s.product(product{ID: 794, Name: "Chair"}))
 		var done, again atomic.Int32
 		atOnce(8, func(int) {
 			out, err := s.Invoke(t.Context(), "enrichment", message(t, id))
@@ -70,7 +70,7 @@ func TestScenario11StalledWorkerWakesUpAndWrites(t *testing.T) {
 				return wire.Pass
 			}
 			s := start(t, local.Options{Judge: judge})
-			id := s.accept(s.product(product{id: 794, name: "Chair"}))
+			id := s.accept(s.product(product{ID: 794, Name: "Chair"}))
 			var both sync.WaitGroup
 			both.Go(func() {
 				if _, err := s.Invoke(t.Context(), "enrichment", message(t, id)); err != nil {
@@ -99,7 +99,7 @@ func TestScenario13LostAnswerToOurOwnWrite(t *testing.T) {
 	for _, write := range []string{"W1", "W3", "W4", "W5", "W6"} {
 		t.Run(write, func(t *testing.T) {
 			each(t, local.Options{Faults: "store:lost@" + write, Speed: calm}, func(t *testing.T, s *system) {
-				s.accept(s.product(product{id: 794, name: "Chair"}))
+				s.accept(s.product(product{ID: 794, Name: "Chair"}))
 				s.rest()
 				if fired := s.Faults().Fired(); len(fired) != 1 {
 					t.Fatalf("fired %v", fired)
@@ -120,7 +120,7 @@ func TestAKilledWorkerIsFollowedByTheNext(t *testing.T) {
 		all.Go(func() {
 			t.Run(fault, func(t *testing.T) {
 				s := start(t, local.Options{Faults: "worker:kill@" + fault})
-				s.accept(s.product(product{id: 794, name: "Chair"}))
+				s.accept(s.product(product{ID: 794, Name: "Chair"}))
 				s.rest()
 				if s.calls() != calls {
 					t.Errorf("%d calls, want %d", s.calls(), calls)

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"engang/infra/local/wire"
+	"engang/tests/shop"
 )
 
 // A phase is one part of the run.
@@ -36,17 +37,17 @@ func deliveriesOfEveryKind(s *system, l *trail) {
 	s.repeated(id, l.deliver(s, marked(1)))
 	for _, r := range []*http.Request{
 		crmBody(strings.Replace(contact, hush, markBody, 1))(s), crmBody(strings.Replace(contact, hush, markBody+" again", 1))(s), // a conflict
-		wooBody("product.deleted", marked(2).body())(s), wooBody(markBody, marked(2).body())(s), wooPing(http.MethodPost)(s),
-		wooBody("product.updated", marked(2).body(), otherBody)(s), wooBody("product.updated", marked(2).body(), forged("woocommerce", markBody))(s),
-		wooBody("product.updated", `{"name":"`+markBody)(s), wooBody("product.updated", sized(600<<10))(s), wooBody("product.updated", marked(2).body(), method("PUT"))(s),
-		wooBody("product.updated", marked(2).body(), func(r *http.Request) { r.URL.Path = "/hooks/" + markBody + " " })(s),
+		wooBody("product.deleted", marked(2).Body())(s), wooBody(markBody, marked(2).Body())(s), wooPing(http.MethodPost)(s),
+		wooBody("product.updated", marked(2).Body(), otherBody)(s), wooBody("product.updated", marked(2).Body(), forged("woocommerce", markBody))(s),
+		wooBody("product.updated", `{"name":"`+markBody)(s), wooBody("product.updated", sized(600<<10))(s), wooBody("product.updated", marked(2).Body(), method("PUT"))(s),
+		wooBody("product.updated", marked(2).Body(), func(r *http.Request) { r.URL.Path = "/hooks/" + markBody + " " })(s),
 		wooBody("product.updated", `{"name":"`+markBody+`"}`)(s), wooBody("product.updated", `{"id":3,"description":"`+markBody+`"}`)(s),
 		wooBody("product.updated", `{"code":"woocommerce_rest_x","message":"`+markBody+`"}`)(s), wooBody("product.updated", `["`+markBody+`"]`)(s),
 	} {
 		l.proofs = append(l.proofs, signatures(r)...)
 		s.send(r)
 	}
-	s.accept(l.deliver(s, product{id: 4, name: markBody, extra: `,"x":"` + markBody + noise(4, 60_000) + `"`})) // into the bucket
+	s.accept(l.deliver(s, product{ID: 4, Name: markBody, Extra: `,"x":"` + markBody + noise(4, 60_000) + `"`})) // into the bucket
 	s.hurry()
 }
 
@@ -72,7 +73,7 @@ func failuresOutside(s *system, l *trail) {
 		s.Restart()
 		l.all.is(rule)
 		l.deliver(s, marked(200+i))
-		l.deliver(s, product{id: 250 + i, name: markBody, extra: `,"x":"` + markBody + noise(byte(i), 60_000) + `"`})
+		l.deliver(s, product{ID: 250 + i, Name: markBody, Extra: `,"x":"` + markBody + noise(byte(i), 60_000) + `"`})
 		s.step()
 		_ = s.Reconcile(s.t.Context()) // some fail: their lines are what is looked for
 		s.send(s.looking("/api/show?id=product:1"))
@@ -139,10 +140,10 @@ func workPutBack(s *system, l *trail) {
 
 func catchUpFindsMore(s *system, l *trail) {
 	s.catchUp(l.rest)
-	recent := time.Now().UTC().Add(-2 * time.Minute).Format(stamp)
+	recent := time.Now().UTC().Add(-2 * time.Minute).Format(shop.Stamp)
 	lost := marked(500)
-	lost.modified = recent
-	l.rest.products = []product{lost}
+	lost.Modified = recent
+	l.rest.Products = []product{lost}
 	if err := s.Reconcile(s.t.Context()); err != nil {
 		s.t.Error(err)
 	}
@@ -150,9 +151,7 @@ func catchUpFindsMore(s *system, l *trail) {
 	if len(s.object("product:500").Events) != 1 {
 		s.t.Error("nothing was caught up")
 	}
-	l.rest.mu.Lock()
-	l.rest.status = http.StatusInternalServerError
-	l.rest.mu.Unlock()
+	l.rest.Break(http.StatusInternalServerError)
 	_ = s.Reconcile(s.t.Context())
 }
 

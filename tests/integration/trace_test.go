@@ -86,7 +86,7 @@ func (l *trail) run(s *system, commands ...[]string) {
 // deliver sends a signed product, and remembers its signature.
 func (l *trail) deliver(s *system, p product, change ...func(*http.Request)) answer {
 	s.t.Helper()
-	r := wooBody("product.updated", p.body(), change...)(s)
+	r := wooBody("product.updated", p.Body(), change...)(s)
 	l.mu.Lock()
 	l.proofs = append(l.proofs, signatures(r)...)
 	l.mu.Unlock()
@@ -95,8 +95,8 @@ func (l *trail) deliver(s *system, p product, change ...func(*http.Request)) ans
 
 // marked is a product with marks in every kind of field.
 func marked(id int) product {
-	return product{id: id, name: fmt.Sprintf("Chair %d %s", id, markBody), modified: "2026-11-29T11:59:58",
-		extra: `,"sku":"` + markBody + `","short_description":"Write to ` + markPerson + `","meta_data":[{"key":"` + markBody + `","value":"` + markBody + `"}],"attributes":[{"name":"` + markBody + `","options":["` + markPerson + `","oak"]}]`}
+	return product{ID: id, Name: fmt.Sprintf("Chair %d %s", id, markBody), Modified: "2026-11-29T11:59:58",
+		Extra: `,"sku":"` + markBody + `","short_description":"Write to ` + markPerson + `","meta_data":[{"key":"` + markBody + `","value":"` + markBody + `"}],"attributes":[{"name":"` + markBody + `","options":["` + markPerson + `","oak"]}]`}
 }
 
 // hurry works until nothing is open, and waits for nothing: what is due later is due now.
