@@ -146,6 +146,7 @@ var limitRefusals = []refusal{
 	{name: "an amount that no call fits into", from: afterPolicy, to: afterPolicy + "    limits: {usd_per_event: \"0.001\"}\n", line: 49, at: card + "/limits/usd_per_event", reason: "no call would ever be made: one may cost up to $0.002", beyond: true},
 	{name: "an event that costs more than a day", from: afterPolicy, to: afterPolicy + "    limits: {usd_per_event: 2, usd_per_day: 1}\n", line: 49, at: card + "/limits/usd_per_event", reason: "more than a whole day", beyond: true},
 	{name: "no call a minute", from: afterPolicy, to: afterPolicy + "    limits: {per_minute: 0}\n", line: 49, at: card + "/limits/per_minute", reason: "out of range"},
+	{name: "more calls a minute than are counted", from: afterPolicy, to: afterPolicy + "    limits: {per_minute: 10001}\n", line: 49, at: card + "/limits/per_minute", reason: "out of range"},
 	{name: "an example outside the schema", from: afterPolicy, to: afterPolicy + "    examples: [{summary: x}]\n", line: 49, at: card + "/examples/0", reason: "required at", beyond: true},
 	{name: "an example that a check refuses", from: afterPolicy, to: afterPolicy + "    examples: [{summary: the best, about: x}]\n", line: 49, at: card + "/examples/0", reason: "a denied word", beyond: true},
 	{name: "an example that is a text", from: afterPolicy, to: afterPolicy + "    examples: [x]\n", line: 49, at: card + "/examples/0", reason: "text, where a mapping is meant"},

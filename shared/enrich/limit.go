@@ -44,11 +44,11 @@ func (j *job) limited(ctx context.Context, lease operation.Lease) (stopped bool,
 		return true, e, err
 	}
 	now := j.Now()
-	if l.PerMinute > 0 {
-		m := spend.Minute{Scope: j.key.Scope, Recipe: j.recipe.Name, Minute: spend.MinuteOf(now), Attempt: lease.Attempt, Limit: l.PerMinute, Expires: now.Add(time.Hour)}
+	if most := l.CallsAMinute(); most > 0 {
+		m := spend.Minute{Scope: j.key.Scope, Recipe: j.recipe.Name, Minute: spend.MinuteOf(now), Attempt: lease.Attempt, Limit: most, Expires: now.Add(time.Hour)}
 		err := j.persist(ctx, func() error { return j.Store.TakeMinute(ctx, m) })
 		if err != nil {
-			return true, ending{}, j.usedUp(ctx, lease, err, held{spend.NextMinute(now).Add(j.jitter(time.Minute)), fmt.Sprintf("the recipe's %d calls a minute are used up", l.PerMinute)})
+			return true, ending{}, j.usedUp(ctx, lease, err, held{spend.NextMinute(now).Add(j.jitter(time.Minute)), fmt.Sprintf("the recipe's %d calls a minute are used up", most)})
 		}
 	}
 	if l.USDPerDay > 0 {

@@ -1,9 +1,14 @@
 package enrich_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"engang/shared/inbox"
 	"engang/shared/operation"
@@ -179,6 +184,34 @@ func TestCallsAMinuteAreKeptAcrossWorkers(t *testing.T) {
 		w.run(ids[2])
 		w.settled(ids[2], inbox.Completed)
 		w.rest()
+	})
+}
+
+// A recipe that was stored while more calls a minute were taken is kept to as many as the minute's item can count.
+func TestMoreCallsAMinuteThanAreCountedWaitForTheNext(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ref := w.applyAs("card", 1, func(r *recipe.Recipe) { r.Limits = recipe.Limits{PerMinute: 100_000} })
+		first := w.receive(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{ref}})
+		w.run(first)
+		w.settled(first, inbox.Completed)
+		_, err := w.db.Client().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: &w.db.TableName, UpdateExpression: aws.String("SET num = :most"), ConditionExpression: aws.String("num = :one"),
+			Key: map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "K#spend#" + scope.Tenant + "#" + scope.Environment + "#card"},
+				"sk": &types.AttributeValueMemberS{Value: "M#" + spend.MinuteOf(w.clock())},
+			},
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":one": &types.AttributeValueMemberN{Value: "1"}, ":most": &types.AttributeValueMemberN{Value: strconv.Itoa(recipe.MaxPerMinute)},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := w.receive(arrival{name: "B", version: one, recipes: []inbox.RecipeRef{ref}})
+		w.run(id)
+		if ev := w.event(id); w.model.count() != 1 || ev.DueAt.Before(spend.NextMinute(w.clock())) {
+			t.Errorf("%d calls; event %s due %v", w.model.count(), ev.State, ev.DueAt)
+		}
 	})
 }
 

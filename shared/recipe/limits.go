@@ -9,8 +9,8 @@ const (
 	MaxOutputTokens   = 1_000_000
 	MaxFields         = 200 // of an input
 	MaxQuietSeconds   = 24 * 60 * 60
-	MaxAttempts       = 15 // the queue delivers a message twenty times: five are left for busy leases
-	MaxPerMinute      = 100_000
+	MaxAttempts       = 15     // the queue delivers a message twenty times: five are left for busy leases
+	MaxPerMinute      = 10_000 // each call of a minute is an attribute of one item: 400 KB hold twelve thousand
 )
 
 // The bounds of what goes into a call and comes out of it.

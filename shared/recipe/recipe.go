@@ -66,6 +66,10 @@ type Limits struct {
 	PerMinute   int             `json:"per_minute,omitempty"`   // calls
 }
 
+// CallsAMinute is what is kept to of PerMinute; zero is no limit. A version that was stored with more than can be
+// counted is live with as many as can.
+func (l Limits) CallsAMinute() int { return min(l.PerMinute, MaxPerMinute) }
+
 // Ref names this version of the recipe.
 func (r Recipe) Ref() inbox.RecipeRef { return inbox.RecipeRef{Name: r.Name, Version: r.Version} }
 

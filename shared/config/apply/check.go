@@ -118,6 +118,7 @@ func (c *checker) recipe(r recipe.Recipe) {
 	if !recipe.IsName(name) {
 		r.Name = "unnamed" // one fault is enough
 	}
+	c.faults.shape(r.Limits.PerMinute <= recipe.MaxPerMinute, at+"/limits/per_minute", "more calls a minute than are counted", fmt.Sprintf("use 1 to %d calls, or leave it out", recipe.MaxPerMinute))
 	own, err := compiled.New(r)
 	if refused, ok := errors.AsType[compiled.Faults](err); ok {
 		for _, fault := range refused {

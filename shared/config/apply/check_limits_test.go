@@ -59,6 +59,7 @@ var overdone = []struct {
 }{
 	{"an event that no call fits into", func(s *config.Set) { s.Recipes[0].Limits.USDPerEvent = dollars("0.0005") }, limitsAt + "/usd_per_event", "no call would ever be made: one may cost up to $0.00"},
 	{"a day that no call fits into", func(s *config.Set) { s.Recipes[0].Limits.USDPerDay = dollars("0.0005") }, limitsAt + "/usd_per_day", "and the limit is $0.000500"},
+	{"more calls a minute than are counted", func(s *config.Set) { s.Recipes[0].Limits.PerMinute = 10_001 }, limitsAt + "/per_minute", "more calls a minute than are counted"},
 	{"a limit over tokens that cost nothing", func(s *config.Set) {
 		s.Recipes[0].Limits.USDPerDay = dollars("5")
 		price(s, func(p *operation.Price) { p.Output = 0 })
@@ -148,7 +149,8 @@ func TestCheckTakesTargetsAndLimits(t *testing.T) {
 				p.Tiers = map[string]operation.Price{"priority": {Input: 800_000, Cached: 1, CacheWrite: 800_000, Output: 3_200_000, AsOf: p.AsOf}}
 			})
 		},
-		"the tier that costs less": func(s *config.Set) { s.Recipes[0].Model.Options.ServiceTier = "flex" },
+		"as many calls a minute as are counted": func(s *config.Set) { s.Recipes[0].Limits.PerMinute = 10_000 },
+		"the tier that costs less":              func(s *config.Set) { s.Recipes[0].Model.Options.ServiceTier = "flex" },
 		"catch-up and silence": func(s *config.Set) {
 			catchUp(s, config.CatchUp{Target: "woo", EverySeconds: 300})
 			s.Endpoints[0].Source, s.Endpoints[0].SilentAfterSeconds = "https://shop.example.com/", 3600

@@ -102,7 +102,7 @@ var changes = []change{
 	{"an event below nothing", func(r *recipe.Recipe) { r.Limits.USDPerEvent = -1 }, "/limits/usd_per_event", "below nothing"},
 	{"a day below nothing", func(r *recipe.Recipe) { r.Limits.USDPerDay = -1 }, "/limits/usd_per_day", "below nothing"},
 	{"an event that costs more than a day", func(r *recipe.Recipe) { r.Limits.USDPerEvent, r.Limits.USDPerDay = 2, 1 }, "/limits/usd_per_event", "more than a whole day"},
-	{"calls below nothing", func(r *recipe.Recipe) { r.Limits.PerMinute = -1 }, "/limits/per_minute", "out of range"},
+	{"calls below nothing", func(r *recipe.Recipe) { r.Limits.PerMinute = -1 }, "/limits/per_minute", "below nothing"},
 
 	{"an unknown kind of personal data", func(r *recipe.Recipe) { r.Input.Mask = []string{"email", "name"} }, "/input/mask/1", "unknown kind"},
 	{"a kind named twice", func(r *recipe.Recipe) { r.Input.Mask = []string{"email", "email"} }, "/input/mask/1", "twice"},
@@ -276,5 +276,16 @@ func TestCompileTakesWhatARecipeMaySay(t *testing.T) {
 				t.Errorf("refused:\n%v", err)
 			}
 		})
+	}
+}
+
+// A version never changes once it is stored: one that was applied while more calls a minute were taken is still read.
+func TestARecipeOfMoreCallsThanAreCountedIsKeptToThoseThatAre(t *testing.T) {
+	for stands, kept := range map[int]int{0: 0, 60: 60, recipe.MaxPerMinute: recipe.MaxPerMinute, 100_000: recipe.MaxPerMinute} {
+		r := card()
+		r.Limits.PerMinute = stands
+		if got := compile(t, r).Recipe().Limits; got.PerMinute != stands || got.CallsAMinute() != kept {
+			t.Errorf("%d calls: read as %d, kept to %d", stands, got.PerMinute, got.CallsAMinute())
+		}
 	}
 }

@@ -27,6 +27,6 @@ func checkLimits(r recipe.Recipe, faults *Faults) {
 	faults.check(l.Attempts >= 0 && l.Attempts <= recipe.MaxAttempts, "/limits/attempts", "a number out of range", fmt.Sprintf("use 1 to %d attempts: the queue delivers a message only a few times more", recipe.MaxAttempts))
 	faults.check(l.USDPerEvent >= 0, "/limits/usd_per_event", "an amount below nothing", "name an amount of dollars, or leave it out")
 	faults.check(l.USDPerDay >= 0, "/limits/usd_per_day", "an amount below nothing", "name an amount of dollars, or leave it out")
-	faults.check(l.PerMinute >= 0 && l.PerMinute <= recipe.MaxPerMinute, "/limits/per_minute", "a number out of range", fmt.Sprintf("use 1 to %d calls, or leave it out", recipe.MaxPerMinute))
+	faults.check(l.PerMinute >= 0, "/limits/per_minute", "calls below nothing", fmt.Sprintf("use 1 to %d calls, or leave it out", recipe.MaxPerMinute)) // more is refused by apply: what was stored with it stays readable
 	faults.check(l.USDPerDay == 0 || l.USDPerEvent <= l.USDPerDay, "/limits/usd_per_event", "one event may cost more than a whole day", "lower it, or raise usd_per_day")
 }
