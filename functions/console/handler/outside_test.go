@@ -14,15 +14,21 @@ import (
 	"engang/functions/console/handler"
 )
 
-// Whatever the store answers in its own distress, the caller is told to come again.
-func TestAStoreThatCannotBeHadIs503(t *testing.T) {
+// withoutStore is a console whose table, bucket and queues let nobody in.
+func withoutStore(t *testing.T) *handler.Handler {
 	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"no"}`)
 	}))
-	defer down.Close()
+	t.Cleanup(down.Close)
 	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
-	h := handler.New(handler.Settings{Table: "t", Bodies: "b"}, cfg, slog.New(slog.DiscardHandler))
+	set := handler.Settings{Table: "t", Bodies: "b", WorkQueue: down.URL + "/1/work", DeadLetters: down.URL + "/1/letters"}
+	return handler.New(set, cfg, slog.New(slog.DiscardHandler))
+}
+
+// Whatever the store answers in its own distress, the caller is told to come again.
+func TestAStoreThatCannotBeHadIs503(t *testing.T) {
+	h := withoutStore(t)
 	for _, path := range []string{"/api/events?", "/api/operations?", "/api/show?id=product%3A1", "/api/show?id=evt_aaaaaaaaaaaaaaaa", "/api/endpoints?name=x", "/api/review?", "/api/audit?"} {
 		e := request(http.MethodGet, path, "tenant=shop&environment=test", "")
 		e.RawPath, e.RawQueryString = splitQuery(path)
@@ -35,13 +41,7 @@ func TestAStoreThatCannotBeHadIs503(t *testing.T) {
 
 // A configuration is neither shown nor planned nor applied past a store that cannot be had.
 func TestAConfigurationWaitsForTheStore(t *testing.T) {
-	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadRequest)
-		io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"no"}`)
-	}))
-	defer down.Close()
-	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
-	h := handler.New(handler.Settings{Table: "t", Bodies: "b"}, cfg, slog.New(slog.DiscardHandler))
+	h := withoutStore(t)
 	const empty = `{"set":{"scope":{"tenant":"shop","environment":"test"},"common":{"event_days":30,"result_days":400,"providers":{}},"endpoints":[],"recipes":[]}`
 	for _, e := range []struct{ method, path, body string }{
 		{http.MethodGet, "/api/config", ""}, {http.MethodPost, "/api/plan", empty + "}"}, {http.MethodPut, "/api/config", empty + `,"revision":0}`},
@@ -56,13 +56,7 @@ func TestAConfigurationWaitsForTheStore(t *testing.T) {
 
 // Neither is anything erased or shown past a store that cannot be had.
 func TestAnErasureWaitsForTheStore(t *testing.T) {
-	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadRequest)
-		io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"no"}`)
-	}))
-	defer down.Close()
-	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
-	h := handler.New(handler.Settings{Table: "t", Bodies: "b"}, cfg, slog.New(slog.DiscardHandler))
+	h := withoutStore(t)
 	for _, path := range []string{"/api/erase", "/api/export"} {
 		out, err := h.Handle(t.Context(), request(http.MethodPost, path, "tenant=shop&environment=test", `{"object":"product:794","reason":"why"}`))
 		if err != nil || out.StatusCode != http.StatusServiceUnavailable || out.Headers["Retry-After"] == "" {

@@ -4,17 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-
-	"engang/functions/console/handler"
 	"engang/shared/control"
 	"engang/shared/inbox"
 	"engang/shared/object"
@@ -91,14 +84,7 @@ func TestActsOnSetAsideWorkAreRefusedWithWhatStands(t *testing.T) {
 
 // A queue or a table that cannot be had is told as that, and never as a refusal.
 func TestActsWaitForTheStore(t *testing.T) {
-	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadRequest)
-		io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#AccessDeniedException","message":"no"}`)
-	}))
-	defer down.Close()
-	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &down.URL, Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""), RetryMaxAttempts: 1}
-	set := handler.Settings{Table: "t", Bodies: "b", WorkQueue: down.URL + "/1/work", DeadLetters: down.URL + "/1/letters"}
-	h := handler.New(set, cfg, slog.New(slog.DiscardHandler))
+	h := withoutStore(t)
 	for _, c := range []struct{ method, path, body string }{
 		{"POST", "/api/redrive", `{"id":"product:794/r@1/9f","reason":"why"}`},
 		{"POST", "/api/redrive", `{"id":"evt_aaaaaaaaaaaaaaaa","reason":"why"}`},
