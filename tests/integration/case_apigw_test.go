@@ -40,7 +40,10 @@ func (s *system) receive(e events.APIGatewayV2HTTPRequest) answer {
 	if err := json.Unmarshal(out, &res); err != nil {
 		s.t.Fatal(err)
 	}
-	a := answer{Code: res.StatusCode, Body: res.Body}
+	a := answer{Code: res.StatusCode, Header: http.Header{}, Body: res.Body}
+	for name, value := range res.Headers {
+		a.Header.Set(name, value)
+	}
 	var doc struct {
 		Status any
 		Event  string

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"engang/infra/local"
@@ -54,7 +53,7 @@ func (d delivery) sent(t *testing.T, s *system, log *logbook) answer {
 	proofs := signatures(r)
 	var a answer
 	if d.encoded != "" {
-		a = s.invoked(r, d.encoded)
+		a = s.receive(gatewayEvent(r, d.encoded, true)) // a body that the front would never make
 	} else {
 		a = s.send(r)
 	}
@@ -133,36 +132,6 @@ func (d delivery) logged(t *testing.T, log string) {
 	if (why == "") != (d.code == http.StatusOK) || d.why != nil && !strings.Contains(why, d.why.Error()) {
 		t.Errorf("the log says %q, want %v", why, d.why)
 	}
-}
-
-// invoked gives the receiver a request with a body that the front would never make.
-func (s *system) invoked(r *http.Request, encoded string) answer {
-	s.t.Helper()
-	var e events.APIGatewayV2HTTPRequest
-	e.Headers, e.Body, e.IsBase64Encoded = map[string]string{}, encoded, true
-	for name := range r.Header {
-		e.Headers[strings.ToLower(name)] = r.Header.Get(name)
-	}
-	_, endpoint, _ := strings.Cut(r.URL.Path, "/hooks/")
-	e.RawPath, e.PathParameters = r.URL.Path, map[string]string{"endpoint": endpoint}
-	e.RequestContext.HTTP.Method = r.Method
-	raw, err := json.Marshal(e)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	out, err := s.Invoke(s.t.Context(), "receiver", raw)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var res events.APIGatewayV2HTTPResponse
-	if err := json.Unmarshal(out, &res); err != nil {
-		s.t.Fatal(err)
-	}
-	a := answer{Code: res.StatusCode, Header: http.Header{}, Body: res.Body}
-	for name, v := range res.Headers {
-		a.Header.Set(name, v)
-	}
-	return a
 }
 
 // What lies just inside the limits that the rows above break is taken: those rows are refused for what
