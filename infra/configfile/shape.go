@@ -18,7 +18,7 @@ import (
 	"engang/shared/config"
 )
 
-// laterKeys are keys of config.md that are not built yet, by the place in the schema where they belong.
+// laterKeys are keys that are named and not built yet, by the place in the schema where they belong.
 var laterKeys = map[string][]string{
 	"":              {"effects"},
 	"/$defs/recipe": {"effects"},

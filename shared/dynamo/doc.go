@@ -1,7 +1,7 @@
 // Package dynamo is the one table: its keys, its items, and every write to it.
 //
 // One object is one item collection, an event is found by its id without an index, and the only debt is
-// the open event, in one sparse index (protocol.md sections 1 and 2):
+// the open event, in one sparse index (infra/protocol.md sections 1 and 2):
 //
 //	pk                      sk                                  what
 //	E#evt_…                 EVENT                               event; in `open` while received, in `list` always

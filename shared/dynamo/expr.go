@@ -16,7 +16,7 @@ const (
 	filled = "attribute_not_exists(#era)"
 )
 
-// The writes to an event and beside it. Each is named as in protocol.md section 3.
+// The writes to an event and beside it. Each is named as in infra/protocol.md section 3.
 var (
 	// W1: the event is stored once. Refused: [inbox.Judge] says what the delivery is.
 	putEvent = write("W1 put event", "", isNew,

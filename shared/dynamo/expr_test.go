@@ -88,7 +88,7 @@ func TestNoPlaceholderBeginsAnother(t *testing.T) {
 }
 
 // Reserved words change over time, and some engines know none: no attribute is named outside a
-// placeholder, and no expression uses a form that an engine answers with nonsense (engines.md).
+// placeholder, and no expression uses a form that an engine answers with nonsense (infra/adr/0001-embedded-and-reference-engine.md).
 func TestExpressionsUseOnlyTheAllowedForms(t *testing.T) {
 	words := regexp.MustCompile(`[#:]?\w+`)
 	allowed := []string{"SET", "REMOVE", "ADD", "AND", "OR", "BETWEEN", "attribute_not_exists", "attribute_exists", "if_not_exists"}
@@ -245,7 +245,7 @@ func machineOf(t *testing.T, s dynamo.Statement) machine {
 	return machine{}
 }
 
-// The texts of all expressions, to be read beside protocol.md section 3.
+// The texts of all expressions, to be read beside infra/protocol.md section 3.
 func TestExpressionsAreAsAgreed(t *testing.T) {
 	var b strings.Builder
 	all := dynamo.Statements()

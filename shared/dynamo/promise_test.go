@@ -26,7 +26,7 @@ func remove(t *testing.T, db dynamotest.DB, pk, sk string) {
 	}
 }
 
-// A failed put is not yet a duplicate: the stored item decides (protocol.md section 4, W1).
+// A failed put is not yet a duplicate: the stored item decides (infra/protocol.md section 4, W1).
 func TestADeliveryIsWhatTheStoredEventSays(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

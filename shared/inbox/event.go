@@ -150,7 +150,7 @@ const (
 )
 
 // Judge says what a delivery means whose put was refused, from the event that is stored: our own put
-// whose answer was lost, another fact under the same key, or a repeat (protocol.md section 4, W1). Whatever comes
+// whose answer was lost, another fact under the same key, or a repeat (infra/protocol.md section 4, W1). Whatever comes
 // under the key of an erased event is a repeat of which nothing is kept.
 func Judge(stored Event, writeID, digest string) Receipt {
 	switch {

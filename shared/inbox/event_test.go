@@ -74,7 +74,7 @@ func TestRecipeRefHasOneSpelling(t *testing.T) {
 	}
 }
 
-// TestJudge is protocol.md section 4, the rows of W1, in their order.
+// TestJudge is infra/protocol.md section 4, the rows of W1, in their order.
 func TestJudge(t *testing.T) {
 	const mine, theirs, digest, other = "w-mine", "w-theirs", "d1", "d2"
 	tests := []struct {

@@ -18,7 +18,7 @@ func TestLifecycleHasNoFault(t *testing.T) {
 	}
 }
 
-// TestEveryStateAndTransition says for each pair whether it is allowed, and where it leads: design.md
+// TestEveryStateAndTransition says for each pair whether it is allowed, and where it leads: infra/design.md
 // section 6 written down a second time, by hand.
 func TestEveryStateAndTransition(t *testing.T) {
 	states := []inbox.State{inbox.Received, inbox.Settled, inbox.Parked}

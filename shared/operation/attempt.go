@@ -29,7 +29,7 @@ const (
 	Lost      Outcome = "lost"      // the lease ended without a word: the worker died or was fenced
 )
 
-// A Category sorts what went wrong (design.md section 7). The texts are stored and shown.
+// A Category sorts what went wrong (infra/design.md section 7). The texts are stored and shown.
 type Category string
 
 // The categories of failure.

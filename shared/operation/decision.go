@@ -83,7 +83,7 @@ type Cancellation struct {
 	ExpiresAt time.Time
 }
 
-// A Verdict says what a refused decision on a draft found (protocol.md section 4, W17 and W18).
+// A Verdict says what a refused decision on a draft found (infra/protocol.md section 4, W17 and W18).
 type Verdict int
 
 // The verdicts.

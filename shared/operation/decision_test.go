@@ -6,7 +6,7 @@ import (
 	"engang/shared/operation"
 )
 
-// TestJudgeDecision is protocol.md section 4, the rows of W17 and W18.
+// TestJudgeDecision is infra/protocol.md section 4, the rows of W17 and W18.
 func TestJudgeDecision(t *testing.T) {
 	seen := operation.Operation{State: operation.Review, Digest: "d1", Rank: "r1"}
 	tests := []struct {

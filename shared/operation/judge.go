@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Standing says what a refused claim found (protocol.md section 4, W3).
+// A Standing says what a refused claim found (infra/protocol.md section 4, W3).
 type Standing int
 
 // The standings.
@@ -56,7 +56,7 @@ func JudgeClaim(stored Operation, c Claim) (Standing, time.Time) {
 	return Again, time.Time{}
 }
 
-// An Aftermath says what a refused finish found (protocol.md section 4, W4, W7, W8, W16, W24).
+// An Aftermath says what a refused finish found (infra/protocol.md section 4, W4, W7, W8, W16, W24).
 type Aftermath int
 
 // The aftermaths.

@@ -24,7 +24,7 @@ func claim() operation.Claim {
 	return operation.Claim{Attempt: mine, WriteID: "w-mine", Rank: "r2", Now: now, Until: now.Add(100 * time.Second), Skew: skew, Limit: 5}
 }
 
-// TestJudgeClaim is protocol.md section 4, the rows of W3. Where the condition of W3 would hold, the
+// TestJudgeClaim is infra/protocol.md section 4, the rows of W3. Where the condition of W3 would hold, the
 // answer must be "claim again", and nowhere else: else a worker would wait for ever, or spin.
 func TestJudgeClaim(t *testing.T) {
 	running := func(o operation.Operation) operation.Operation {
@@ -80,7 +80,7 @@ func TestJudgeClaim(t *testing.T) {
 	}
 }
 
-// claimable is the condition of W3, as protocol.md section 3 writes it.
+// claimable is the condition of W3, as infra/protocol.md section 3 says it.
 func claimable(o operation.Operation, c operation.Claim) bool {
 	switch o.State {
 	case "":
@@ -95,7 +95,7 @@ func claimable(o operation.Operation, c operation.Claim) bool {
 	return false
 }
 
-// TestJudgeFinish is protocol.md section 4, the rows of W4, and of W7, W8, W16 and W24.
+// TestJudgeFinish is infra/protocol.md section 4, the rows of W4, and of W7, W8, W16 and W24.
 func TestJudgeFinish(t *testing.T) {
 	f := operation.Finish{WriteID: "w-mine", Lease: operation.Lease{Attempt: mine, Token: 2}}
 	log := func(o operation.Outcome) []operation.Attempt {
@@ -127,7 +127,7 @@ func TestJudgeFinish(t *testing.T) {
 	}
 }
 
-// TestJudgeRaise is protocol.md section 4, the rows of W10.
+// TestJudgeRaise is infra/protocol.md section 4, the rows of W10.
 func TestJudgeRaise(t *testing.T) {
 	since := time.Unix(1, 0)
 	tests := []struct {

@@ -52,7 +52,7 @@ type Raise struct {
 	Due       time.Time // of the older event, if it is worked on again
 }
 
-// A Raising says what a refused raise found (protocol.md section 4, W10).
+// A Raising says what a refused raise found (infra/protocol.md section 4, W10).
 type Raising int
 
 // The raisings.

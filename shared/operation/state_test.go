@@ -22,7 +22,7 @@ var states = []operation.State{
 	operation.Failed, operation.Rejected, operation.Superseded,
 }
 
-// TestEveryStateAndTransition says for each pair whether it is allowed, and where it leads: design.md
+// TestEveryStateAndTransition says for each pair whether it is allowed, and where it leads: infra/design.md
 // section 6 written down a second time, by hand.
 func TestEveryStateAndTransition(t *testing.T) {
 	type row struct {

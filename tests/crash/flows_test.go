@@ -15,7 +15,7 @@ import (
 // A flow is what senders and persons do in one scenario, without regard to what breaks.
 type flow struct {
 	name     string
-	scenario string   // of design.md section 13, or of protocol.md section 10
+	scenario string   // of infra/design.md section 13, or of infra/protocol.md section 10
 	config   []string // texts of configuration files; none: local.yaml
 	faults   string   // that belong to the flow
 	stalls   point    // where a worker hangs until its lease is another one's, as part of the flow

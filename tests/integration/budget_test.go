@@ -20,7 +20,7 @@ type bill struct {
 	units                       float64 // write units, indexes counted
 }
 
-// String is the bill as the table of protocol.md section 8 writes it.
+// String is the bill as the table of infra/protocol.md section 8 writes it.
 func (b bill) String() string {
 	return fmt.Sprintf("%d writes, %v units, %d reads, %d sends, %d model calls", b.writes, b.units, b.reads, b.sends, b.calls)
 }
@@ -82,7 +82,7 @@ func (s *system) refusedReads(n int) int {
 }
 
 // budgetCard makes outputs that hold the description too, so that operation and result are as large as in
-// the table of protocol.md section 8: above 1 KB, and up to 2.
+// the table of infra/protocol.md section 8: above 1 KB, and up to 2.
 func budgetCard(t testing.TB, policy string) string {
 	t.Helper()
 	return edited(t,
@@ -115,7 +115,7 @@ func (e eventSize) sized(name, modified string) product {
 	return product{ID: 794, Name: strings.Repeat(name+" of oak ", 28), Modified: modified, Extra: extra}
 }
 
-// The budgets of design.md section 11, with the numbers of protocol.md section 8.
+// The budgets of infra/design.md section 11, with the numbers of infra/protocol.md section 8.
 func TestCallsAndWriteUnits(t *testing.T) {
 	auto, draft := budgetCard(t, "auto"), budgetCard(t, "draft")
 	for _, e := range eventSizes {

@@ -21,7 +21,7 @@ import (
 	"engang/shared/dynamo/dynamotest/invariants"
 )
 
-// A mishap is a row of design.md section 7 that no failure of the model causes. Unknown outcomes come with effects.
+// A mishap is a row of infra/design.md section 7 that no failure of the model causes. Unknown outcomes come with effects.
 type mishap struct {
 	request  func(*system) *http.Request // nil: a good product
 	say      func(output map[string]any) // changes what the model says

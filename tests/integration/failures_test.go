@@ -25,7 +25,7 @@ type failing struct {
 	review   string // what stands in the review list at the end: "operation", or nothing
 }
 
-// The rows of design.md section 7 that a model can cause.
+// The rows of infra/design.md section 7 that a model can cause.
 var failings = map[string]failing{
 	// Transient: the same operation again, each try an attempt.
 	"rate limit, with Retry-After":       {[]string{"429"}, []string{"transient transient 429", "usable  200"}, "completed", "completed", "", "", 2, false, ""},

@@ -1,6 +1,6 @@
 package model
 
-// beyond are the scenarios of what protocol.md does not call searched.
+// beyond are the scenarios that were searched after the core.
 var beyond = []Scenario{
 	{Name: "cancel", About: "1 event, 2 deliveries, transient answer, cancelled, redriven by name", ver: v1, arrivals: twice, losing: true, budget: faults(2, 1, 1, 0).late(1, 0).calls(1, 0).acts(1, 0).stopped(1, 0, 0)},
 	{Name: "cancel-redrive", About: "final failure, redrive whose answer is lost, cancelled, notices that come back", ver: v1, arrivals: once, lostRed: true, claims: 2, budget: faults(1, 1, 1, 0).late(1, 0).calls(0, 1).acts(1, 0).stopped(1, 0, 0).backs(2)},

@@ -177,7 +177,7 @@ func (t turn) exhausts() {
 }
 
 // broke is where a worker goes when the recipe in hand has failed, now or earlier: W10, and the notice when the event
-// is parked. The variant as-written has the order of protocol.md section 6.
+// is parked. The variant as-written has the notice first.
 func (t turn) broke(x *worker, q op) {
 	x.pc = wRaise
 	if q.evk != x.ev+1 && q.rank < x.rank {

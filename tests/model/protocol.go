@@ -7,7 +7,7 @@ import (
 	"engang/tests/model/explore"
 )
 
-// A protocol is a scenario under protocol.md, or under one weakened form of it.
+// A protocol is a scenario under infra/protocol.md, or under one weakened form of it.
 type protocol struct {
 	sc      Scenario
 	tx      bool   // W4, W5 and W6 in one transaction first, one by one as fallback

@@ -47,7 +47,7 @@ func (sc Scenario) filled() Scenario {
 	return sc
 }
 
-// Scenarios are all of them, in the order of protocol.md.
+// Scenarios are all of them, in the order of infra/protocol.md.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sc := range core {

@@ -107,7 +107,7 @@ var (
 	two  = [nEvents]uint8{0, 1} // objects
 )
 
-// core are the scenarios of protocol.md sections 1 to 9.
+// core are the scenarios of infra/protocol.md sections 1 to 9.
 var core = []Scenario{
 	{Name: "dup", About: "1 event, 2 deliveries", ver: v1, arrivals: twice, budget: faults(3, 2, 2, 1).late(2, 1).calls(1, 0)},
 	{Name: "exhaust", About: "1 event, attempt limit 2, final failure, redrive, native dead letter", ver: v1, arrivals: twice, claims: 2, receives: 2, sends: 6, budget: faults(2, 2, 1, 1).late(1, 0).calls(2, 1).acts(1, 0)},
@@ -124,7 +124,7 @@ var core = []Scenario{
 	{Name: "ttl", About: "echo after the clean-up removed the operation", ver: v12, arrivals: aa, budget: faults(2, 1, 1, 1).late(1, 0).cleaned(1)},
 }
 
-// onTop are the scenarios of protocol.md section 10 that it calls searched.
+// onTop are the scenarios of infra/protocol.md section 10.
 var onTop = []Scenario{
 	{Name: "review", About: "1 event, 2 deliveries, 2 persons, redrive of what was rejected", ver: v1, arrivals: twice, policy: 1, budget: faults(2, 1, 1, 0).late(1, 0).acts(1, 0).with(2, 0)},
 	{Name: "review-echo", About: "v1 A, v2 A", ver: v12, arrivals: aa, policy: 1, budget: faults(1, 1, 1, 1).late(1, 0).acts(1, 0).with(2, 0)},

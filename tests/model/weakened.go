@@ -18,7 +18,7 @@ var (
 	looked    = few(budget{look: 2})
 )
 
-// weakened are those of protocol.md sections 1 to 9.
+// weakened are those of infra/protocol.md sections 1 to 9.
 var weakened = []Weakening{
 	{"complete-unconditional", "dup", "fenced", "completion written without any condition (as AWS Powertools does in four languages)", twoStalls},
 	{"complete-no-token", "dup", "fenced", "completion conditional on state running only, no token", twoStalls},
@@ -81,7 +81,7 @@ var weakenedOnTop = []Weakening{
 	{"failure-forgotten", "recipes", "settled-means-result", "event settled although its first recipe failed", nil},
 }
 
-// weakenedBeyond are those of what protocol.md does not call searched, and of the order that is built.
+// weakenedBeyond are those of what was searched after the core, and of the order that is built.
 var weakenedBeyond = []Weakening{
 	{"park-before-notice", "dup", "no-dead-ends: an event", "the event is parked before the dead-letter queue is told", few(faults(1, 1, 0, 0).calls(0, 1))},
 	{"failed-not-listed", "exhaust", "no-dead-ends: what waits", "an operation whose attempts are used up is not put into the review list", nil},
@@ -133,7 +133,7 @@ var variants = []Weakening{
 	{"split-read", "dup", "", "a refused write does not bring the item; a separate consistent read follows", nil},
 	{"split-read", "redrive", "", "the same with redrive", few(faults(1, 1, 1, 1).late(1, 0).calls(0, 1).acts(1, 0))},
 	{"duplicate-never-enqueues", "dup", "", "a duplicate of an open event sends nothing; only the reconciler does", nil},
-	{"as-written", "exhaust", "", "the notice before the rank, as protocol.md section 6 has it", nil},
+	{"as-written", "exhaust", "", "the notice before the rank", nil},
 }
 
 // Weakened are all weakenings.
