@@ -1,7 +1,7 @@
 // Package reconcile is the net below everything: it finds what is stored and not settled, and whose
 // time has come, and sends it to the work queue again.
 //
-// The open event is the only debt (protocol.md section 1), so that one sparse index finds all of it:
+// The open event is the only debt (infra/protocol.md section 1), so that one sparse index finds all of it:
 // what was stored and never queued, what a dead worker left, what waits for its not-before time. An
 // event that was sent too often without a sign of life is parked with a reason.
 package reconcile
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"engang/shared/inbox"
@@ -44,7 +45,7 @@ type Limits struct {
 	Sends   int           // without a sign of life before an event is parked
 	Backlog int           // visible messages above which nothing is sent and nothing counted: slow is not lost
 	Shards  int           // of the open index
-	Rate    int           // events sent in one sweep: what was held drains at this rate; zero is no bound
+	Rate    int           // events handled in one sweep: what was held drains at this rate; zero is no bound
 }
 
 // Deps is what a [Sweeper] works with.
@@ -69,18 +70,26 @@ func New(d Deps) *Sweeper { return &Sweeper{Deps: d, sent: &watch{}} }
 // A Report counts what one sweep did.
 type Report struct {
 	Backlog int           // visible messages in the work queue
-	Due     int           // open events whose time had come
+	Due     int           // open events whose time had come, as far as the sweep came
 	Sent    int           // to the work queue
 	Parked  int           // sent too often without a sign of life
 	Faults  int           // events that could not be handled; the next sweep meets them again
 	Oldest  time.Duration // age of the oldest open event that was due, or was sent again and shows no sign of life
 	Waits   time.Duration // how long the first of the review list has been waiting for a person
 
-	Complete bool // every shard was read to its end, or as far as the rate allows
+	Complete bool // every shard was read to its end, or as far as rate or backlog allow
 }
 
-// Sweep goes once through the open index. A fault with one event does not keep the others waiting; the
-// error tells that there were some.
+// maxLooked is how many events of a shard are looked at while the queue holds a backlog: nothing is done with them, and
+// those whose time came first tell how old the work is. An older one behind them, which a worker had postponed until
+// now, is met when they are done.
+const maxLooked = 100
+
+// maxTold is how many events the error of a sweep names: the report counts the others.
+const maxTold = 10
+
+// Sweep goes once through the open index, no further than rate and backlog allow: how long it takes does not grow with
+// what waits. A fault with one event does not keep the others waiting; the error tells that there were some.
 func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	var r Report
 	backlog, err := s.Queue.Backlog(ctx)
@@ -92,9 +101,6 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	var faults []error
 	first := int(s.Now().Unix()/60) % max(s.Limits.Shards, 1) // another one each minute: where the rate ends a sweep, none is always the last
 	for i := range s.Limits.Shards {
-		if s.full(r) {
-			break
-		}
 		if err := s.shard(ctx, (first+i)%s.Limits.Shards, &r); err != nil {
 			faults = append(faults, err)
 		}
@@ -102,34 +108,48 @@ func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
 	return r, errors.Join(append(faults, s.look(ctx, &r), s.review(ctx, &r))...)
 }
 
-// full tells whether a sweep has sent as much as it may.
-func (s *Sweeper) full(r Report) bool { return s.Limits.Rate > 0 && r.Sent >= s.Limits.Rate }
+// last is how many events a sweep may have met by the end of the next shard. One that cannot be handled counts too: a
+// queue that takes nothing must not make a sweep go through all that waits.
+func (s *Sweeper) last(r Report) int {
+	switch {
+	case s.held(r):
+		return r.Due + maxLooked
+	case s.Limits.Rate > 0:
+		return s.Limits.Rate
+	}
+	return math.MaxInt
+}
+
+// held tells whether the work queue holds so much that nothing is added.
+func (s *Sweeper) held(r Report) bool { return r.Backlog > s.Limits.Backlog }
 
 // shard goes through one shard of the index, page by page.
 func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
-	before, after := s.Now(), ""
+	before, after, last := s.Now(), "", s.last(*r)
 	var faults []error
-	for {
+	for r.Due < last {
 		ids, next, err := s.Events.Due(ctx, shard, before, after)
 		if err != nil {
 			r.Complete = false
 			return errors.Join(append(faults, fmt.Errorf("read shard %d of the open index: %w", shard, err))...)
 		}
 		for _, id := range ids {
-			if s.full(*r) {
-				return errors.Join(faults...) // the next sweep meets the rest
+			if r.Due >= last {
+				break // the next sweep meets the rest
 			}
 			r.Due++
 			if err := s.one(ctx, id, r); err != nil {
-				r.Faults++
-				faults = append(faults, fmt.Errorf("event %s: %w", id, err))
+				if r.Faults++; r.Faults <= maxTold {
+					faults = append(faults, fmt.Errorf("event %s: %w", id, err))
+				}
 			}
 		}
 		if next == "" {
-			return errors.Join(faults...)
+			break
 		}
 		after = next
 	}
+	return errors.Join(faults...)
 }
 
 // one handles one due event: the index may be old, so the event itself is read first.
@@ -146,7 +166,7 @@ func (s *Sweeper) one(ctx context.Context, id inbox.EventID, r *Report) error {
 	}
 	r.Oldest = max(r.Oldest, s.Now().Sub(ev.ReceivedAt))
 	switch {
-	case r.Backlog > s.Limits.Backlog:
+	case s.held(*r):
 		return nil
 	case ev.Sends >= s.Limits.Sends:
 		return s.park(ctx, ev, r)
