@@ -28,7 +28,7 @@ func Decode(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("not UTF-8: %w", ErrMalformed)
 	}
-	v, err := parse(string(raw))
+	v, err := parse(string(raw), false)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, ErrMalformed)
 	}

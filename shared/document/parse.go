@@ -18,6 +18,7 @@ type parser struct {
 	at      int // of the next byte
 	depth   int
 	scratch []byte // a text with escapes is put together here
+	once    bool   // a key that stands twice in an object is refused
 }
 
 // Faults of a text. They name no part of it.
@@ -27,16 +28,17 @@ var (
 	errText      = errors.New("a text that does not end, or with a byte that must be escaped")
 	errSeparator = errors.New("no separator where one must be")
 	errMore      = errors.New("something follows the JSON value")
+	errTwice     = errors.New("a key twice in one object")
 )
 
 // scratches are the buffers of parsers that have ended.
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
 // parse reads a value that is all there is of a text.
-func parse(text string) (any, error) {
+func parse(text string, once bool) (any, error) {
 	scratch := scratches.Get().(*[]byte)
 	defer scratches.Put(scratch)
-	p := parser{text: text, scratch: *scratch}
+	p := parser{text: text, scratch: *scratch, once: once}
 	v, err := p.all()
 	*scratch = p.scratch
 	return v, err
@@ -161,6 +163,11 @@ func (p *parser) object() (any, error) {
 			return nil, errSeparator
 		}
 		p.at++
+		if p.once {
+			if _, there := members[name]; there {
+				return nil, errTwice
+			}
+		}
 		if members[name], err = p.value(); err != nil {
 			return nil, err
 		}

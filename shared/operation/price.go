@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"engang/shared/document"
 )
 
 // maxPrice is far above every price list, and keeps the cost of a call within an int64.
@@ -87,10 +89,11 @@ func (p Price) MarshalJSON() ([]byte, error) {
 	return json.Marshal(priceJSON{priceText(p.Input), priceText(p.Cached), priceText(p.CacheWrite), priceText(p.Output), p.AsOf, p.Tiers})
 }
 
-// UnmarshalJSON reads what [Price.MarshalJSON] wrote.
+// UnmarshalJSON reads what [Price.MarshalJSON] wrote, to the last key: a price that is not known would be a call that
+// costs nothing.
 func (p *Price) UnmarshalJSON(raw []byte) error {
 	var t priceJSON
-	if err := json.Unmarshal(raw, &t); err != nil {
+	if err := document.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("read price: %w", err)
 	}
 	read := Price{AsOf: t.AsOf, Tiers: t.Tiers}

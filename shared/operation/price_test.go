@@ -57,7 +57,11 @@ func TestPriceSurvivesJSON(t *testing.T) {
 	if diff := cmp.Diff(want, tiered); diff != "" {
 		t.Errorf("price with tiers (-want +got):\n%s", diff)
 	}
-	for _, bad := range []string{`{"input": "0.40"}`, `{"input": 0.40}`, `[]`} {
+	const usual = `"input":"1","cached":"0","cache_write":"0","output":"1","as_of":"2026-11-29"`
+	for _, bad := range []string{
+		`{"input": "0.40"}`, `{"input": 0.40}`, `[]`,
+		`{` + usual + `,"image_input":"9"}`, `{` + usual + `,"tiers":{"flex":{` + usual + `,"minimum":"5"}}}`, `{` + usual + `,"Output":"2"}`, `{` + usual + `,"output":"2"}`, // lost in silence, it would cost nothing
+	} {
 		if err := json.Unmarshal([]byte(bad), &operation.Price{}); err == nil {
 			t.Errorf("%s: read without an error", bad)
 		}
