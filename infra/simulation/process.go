@@ -83,7 +83,7 @@ func (p *process) live(ttl time.Duration) config.Recipes[*compiled.Recipe] {
 
 // limits of work are those of a deployed system.
 var limits = enrich.Limits{
-	Call: 75 * time.Second, Finish: 10 * time.Second, Lease: 100 * time.Second, Skew: skew, Attempts: 5,
+	Call: 75 * time.Second, Finish: 10 * time.Second, Lease: 100 * time.Second, Skew: skew, Attempts: 5, Answer: time.Hour, // whether an answer comes is the schedule's
 	BackoffBase: 2 * time.Second, BackoffMax: 15 * time.Minute, Hide: time.Minute, Pause: 5 * time.Minute, Remember: 5 * time.Second,
 }
 

@@ -3,7 +3,7 @@
 //
 // Any crash leaves the event open. Whoever takes it up next, a redelivered message or the reconciler's,
 // finds in the operation what is done already and goes on from there. The order of writes, and what
-// each refusal means, are those of protocol.md sections 4 to 6.
+// each refusal means, are those of infra/protocol.md sections 4 to 6.
 package enrich
 
 import (
@@ -102,6 +102,7 @@ type Notices interface {
 type Limits struct {
 	Call        time.Duration // deadline of one model call
 	Finish      time.Duration // kept free after a call for the writes that follow it
+	Answer      time.Duration // of one try of a write that is repeated until it is answered; zero: three seconds
 	Lease       time.Duration
 	Skew        time.Duration // the largest difference between two of our clocks
 	Attempts    int           // claims of one operation before it is given up

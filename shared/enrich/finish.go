@@ -1,6 +1,7 @@
 package enrich
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func (j *job) finish(ctx context.Context, do write, next operation.State, f oper
 	j.measure(ctx, a)
 	f.WriteID, f.Now = j.NewID(), j.Now()
 	f.Attempts = f.Lease.Log(a)
-	err := j.persist(ctx, func() error { return do(ctx, f) })
+	err := j.persist(ctx, func(ctx context.Context) error { return do(ctx, f) })
 	refused, isRefused := errors.AsType[*operation.RefusedError](err)
 	if !isRefused {
 		if err != nil {
@@ -41,7 +42,7 @@ func (j *job) finish(ctx context.Context, do write, next operation.State, f oper
 	case operation.LeaseLost:
 		if a.Called {
 			losing := f.Attempts[len(f.Attempts)-1]
-			if err := j.persist(ctx, func() error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {
+			if err := j.persist(ctx, func(ctx context.Context) error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {
 				return fmt.Errorf("record losing attempt of %s: %w", j.key, err)
 			}
 		}
@@ -50,11 +51,22 @@ func (j *job) finish(ctx context.Context, do write, next operation.State, f oper
 	return &Later{After: j.jitter(time.Second), Why: errFenced.Error()}
 }
 
-// persist repeats a write that got no answer until it has one or the function's time is over.
-func (w *Worker) persist(ctx context.Context, do func() error) error {
+// answerTime is how long one try of a write waits for its answer where the limits say nothing: many times what a slow
+// one takes, and several tries go into what is kept free for finishing.
+const answerTime = 3 * time.Second
+
+// persist repeats a write that got no answer until it has one or the function's time is over. No try may use that
+// time up: a dead connection does not say that it is. A try that was given up may take effect all the same, before
+// the repeat or behind it; then the one that comes later is refused, and finds its own write id, or the answer is known.
+func (w *Worker) persist(ctx context.Context, do func(context.Context) error) error {
+	try := func() error {
+		ctx, cancel := context.WithTimeout(ctx, cmp.Or(w.Limits.Answer, answerTime))
+		defer cancel()
+		return do(ctx)
+	}
 	pause := 50 * time.Millisecond
 	for {
-		err := do()
+		err := try()
 		_, refused := errors.AsType[*operation.RefusedError](err)
 		if err == nil || refused || errors.Is(err, spend.ErrUsedUp) || ctx.Err() != nil || w.Wait(ctx, pause) != nil {
 			return err

@@ -46,14 +46,14 @@ func (j *job) limited(ctx context.Context, lease operation.Lease) (stopped bool,
 	now := j.Now()
 	if most := l.CallsAMinute(); most > 0 {
 		m := spend.Minute{Scope: j.key.Scope, Recipe: j.recipe.Name, Minute: spend.MinuteOf(now), Attempt: lease.Attempt, Limit: most, Expires: now.Add(time.Hour)}
-		err := j.persist(ctx, func() error { return j.Store.TakeMinute(ctx, m) })
+		err := j.persist(ctx, func(ctx context.Context) error { return j.Store.TakeMinute(ctx, m) })
 		if err != nil {
 			return true, ending{}, j.usedUp(ctx, lease, err, held{spend.NextMinute(now).Add(j.jitter(time.Minute)), fmt.Sprintf("the recipe's %d calls a minute are used up", most)})
 		}
 	}
 	if l.USDPerDay > 0 {
 		r := spend.Reservation{Scope: j.key.Scope, Recipe: j.recipe.Name, Day: spend.DayOf(now), Attempt: lease.Attempt, Worst: worst, Limit: l.USDPerDay, Expires: now.Add(kept)}
-		err := j.persist(ctx, func() error { return j.Store.Reserve(ctx, r) })
+		err := j.persist(ctx, func(ctx context.Context) error { return j.Store.Reserve(ctx, r) })
 		if err != nil {
 			return true, ending{}, j.usedUp(ctx, lease, err, j.untilAffordable(ctx, r, now))
 		}
