@@ -1,8 +1,11 @@
 package reconcile_test
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/inbox"
@@ -88,4 +91,36 @@ func TestASweepThatMissesAShardIsNotComplete(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
+}
+
+// An age that nobody saw must not be told as none. What waits is measured also while the work queue cannot be seen.
+func TestASweepTellsWhichAgesItSaw(t *testing.T) {
+	const age = 6 * time.Minute
+	for _, tt := range []struct {
+		name   string
+		target string // which call fails
+		unseen error  // of the queue
+		want   reconcile.Report
+	}{
+		{"all of them", "none", nil, reconcile.Report{Due: 1, Sent: 1, Oldest: age, Waits: age, Complete: true, AgeKnown: true, WaitsKnown: true}},
+		{"a queue that cannot be looked at: nothing is sent", "none", errors.New("throttled"), reconcile.Report{Backlog: -1, Due: 1, Oldest: age, Waits: age, AgeKnown: true, WaitsKnown: true}},
+		{"a shard that cannot be read", "query open", nil, reconcile.Report{Waits: age, WaitsKnown: true}},
+		{"an event that cannot be read", "read event", nil, reconcile.Report{Due: 1, Faults: 1, Waits: age, Complete: true, WaitsKnown: true}},
+		{"a review list that cannot be read", "query review", nil, reconcile.Report{Due: 1, Sent: 1, Oldest: age, Complete: true, AgeKnown: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			each(t, func(t *testing.T, d *desk) {
+				d.receive("a")
+				end := inbox.Ending{Event: d.receive("b"), At: d.now, Parked: true, Reason: "a reason", Category: "bug"}
+				if err := d.table.End(t.Context(), end); err != nil {
+					t.Fatal(err)
+				}
+				d.now, d.unseen = d.now.Add(age), tt.unseen
+				r, err := d.sweeper(&dynamotest.Fault{Target: tt.target, N: -1}).Sweep(t.Context())
+				if diff := cmp.Diff(tt.want, r); diff != "" || (err == nil) != (r.AgeKnown && r.WaitsKnown && r.Backlog == 0) {
+					t.Errorf("%v, (-want +got)\n%s", err, diff)
+				}
+			})
+		})
+	}
 }

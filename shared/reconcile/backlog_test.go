@@ -71,8 +71,8 @@ func TestASweepIsBoundedWhateverWaits(t *testing.T) {
 	}{
 		{"a backlog: some of each shard are looked at, for their age", 101, 1000, nil, 8, 8 * 100, 0, 0, 3 * time.Hour},
 		{"a backlog, and no rate", 101, 0, nil, 8, 8 * 100, 0, 0, 3 * time.Hour},
-		{"a rate that the first shard uses up", 100, 1000, nil, 10, 1000, 1000, 0, time.Hour},
-		{"a queue that takes nothing", 100, 1000, errors.New("down"), 10, 1000, 0, 1000, time.Hour},
+		{"a rate that the first shard uses up: the others are looked at", 100, 1000, nil, 17, 1700, 1000, 0, 3 * time.Hour},
+		{"a queue that takes nothing", 100, 1000, errors.New("down"), 17, 1700, 0, 1000, 3 * time.Hour},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &desk{t: t, now: noon, backlog: tt.backlog, down: tt.down}

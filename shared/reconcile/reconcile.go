@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"time"
 
 	"engang/shared/inbox"
@@ -69,7 +68,7 @@ func New(d Deps) *Sweeper { return &Sweeper{Deps: d, sent: &watch{}} }
 
 // A Report counts what one sweep did.
 type Report struct {
-	Backlog int           // visible messages in the work queue
+	Backlog int           // visible messages in the work queue; -1 where the queue could not be looked at
 	Due     int           // open events whose time had come, as far as the sweep came
 	Sent    int           // to the work queue
 	Parked  int           // sent too often without a sign of life
@@ -77,83 +76,77 @@ type Report struct {
 	Oldest  time.Duration // age of the oldest open event that was due, or was sent again and shows no sign of life
 	Waits   time.Duration // how long the first of the review list has been waiting for a person
 
-	Complete bool // every shard was read to its end, or as far as rate or backlog allow
+	Complete   bool // every shard was read to its end, or as far as rate or backlog allow
+	AgeKnown   bool // nothing that was to be looked at for Oldest was missed
+	WaitsKnown bool
 }
 
-// maxLooked is how many events of a shard are looked at while the queue holds a backlog: nothing is done with them, and
-// those whose time came first tell how old the work is. An older one behind them, which a worker had postponed until
-// now, is met when they are done.
+// maxLooked is how many events of a shard are looked at where nothing is done with them: those whose time came first
+// tell how old the work is. An older one behind them, which a worker had postponed until now, is met when they are done.
 const maxLooked = 100
 
 // maxTold is how many events the error of a sweep names: the report counts the others.
 const maxTold = 10
 
 // Sweep goes once through the open index, no further than rate and backlog allow: how long it takes does not grow with
-// what waits. A fault with one event does not keep the others waiting; the error tells that there were some.
+// what waits. A fault with one event does not keep the others waiting; the error tells that there were some. Where the
+// work queue cannot be looked at nothing is sent, and what waits is measured all the same.
 func (s *Sweeper) Sweep(ctx context.Context) (Report, error) {
-	var r Report
-	backlog, err := s.Queue.Backlog(ctx)
-	if err != nil {
-		return r, fmt.Errorf("look at the work queue: %w", err)
+	r := Report{Complete: true}
+	backlog, unseen := s.Queue.Backlog(ctx)
+	if r.Backlog = backlog; unseen != nil {
+		r.Backlog, r.Complete = -1, false
+		unseen = fmt.Errorf("look at the work queue: %w", unseen)
 	}
-	r.Backlog = backlog
-	r.Complete = true
 	var faults []error
 	first := int(s.Now().Unix()/60) % max(s.Limits.Shards, 1) // another one each minute: where the rate ends a sweep, none is always the last
 	for i := range s.Limits.Shards {
-		if err := s.shard(ctx, (first+i)%s.Limits.Shards, &r); err != nil {
-			faults = append(faults, err)
-		}
+		faults = append(faults, s.shard(ctx, (first+i)%s.Limits.Shards, &r))
 	}
-	return r, errors.Join(append(faults, s.look(ctx, &r), s.review(ctx, &r))...)
+	missed := errors.Join(append(faults, s.look(ctx, &r))...)
+	unlisted := s.review(ctx, &r)
+	r.AgeKnown, r.WaitsKnown = missed == nil, unlisted == nil
+	return r, errors.Join(unseen, missed, unlisted)
 }
 
-// last is how many events a sweep may have met by the end of the next shard. One that cannot be handled counts too: a
-// queue that takes nothing must not make a sweep go through all that waits.
-func (s *Sweeper) last(r Report) int {
-	switch {
-	case s.held(r):
-		return r.Due + maxLooked
-	case s.Limits.Rate > 0:
-		return s.Limits.Rate
-	}
-	return math.MaxInt
+// full tells whether nothing more is done with events in this sweep, and they are only looked at. One that could not be
+// handled counts against the rate too: a queue that takes nothing must not lead a sweep through all that waits.
+func (s *Sweeper) full(r Report) bool {
+	return r.Backlog < 0 || r.Backlog > s.Limits.Backlog || s.Limits.Rate > 0 && r.Due >= s.Limits.Rate
 }
-
-// held tells whether the work queue holds so much that nothing is added.
-func (s *Sweeper) held(r Report) bool { return r.Backlog > s.Limits.Backlog }
 
 // shard goes through one shard of the index, page by page.
 func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
-	before, after, last := s.Now(), "", s.last(*r)
+	before, after, looked := s.Now(), "", 0
 	var faults []error
-	for r.Due < last {
+	for {
 		ids, next, err := s.Events.Due(ctx, shard, before, after)
 		if err != nil {
 			r.Complete = false
 			return errors.Join(append(faults, fmt.Errorf("read shard %d of the open index: %w", shard, err))...)
 		}
 		for _, id := range ids {
-			if r.Due >= last {
-				break // the next sweep meets the rest
+			full := s.full(*r)
+			if full && looked >= maxLooked {
+				return errors.Join(faults...) // the next sweep meets the rest
 			}
+			looked++
 			r.Due++
-			if err := s.one(ctx, id, r); err != nil {
+			if err := s.one(ctx, id, full, r); err != nil {
 				if r.Faults++; r.Faults <= maxTold {
 					faults = append(faults, fmt.Errorf("event %s: %w", id, err))
 				}
 			}
 		}
-		if next == "" {
-			break
+		if next == "" || s.full(*r) && looked >= maxLooked {
+			return errors.Join(faults...)
 		}
 		after = next
 	}
-	return errors.Join(faults...)
 }
 
-// one handles one due event: the index may be old, so the event itself is read first.
-func (s *Sweeper) one(ctx context.Context, id inbox.EventID, r *Report) error {
+// one handles one due event, or only looks at it: the index may be old, so the event itself is read first.
+func (s *Sweeper) one(ctx context.Context, id inbox.EventID, look bool, r *Report) error {
 	ev, err := s.Events.Event(ctx, id)
 	if errors.Is(err, inbox.ErrNotFound) {
 		return nil // the index is behind
@@ -166,7 +159,7 @@ func (s *Sweeper) one(ctx context.Context, id inbox.EventID, r *Report) error {
 	}
 	r.Oldest = max(r.Oldest, s.Now().Sub(ev.ReceivedAt))
 	switch {
-	case s.held(*r):
+	case look:
 		return nil
 	case ev.Sends >= s.Limits.Sends:
 		return s.park(ctx, ev, r)

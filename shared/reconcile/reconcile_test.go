@@ -37,6 +37,7 @@ type desk struct {
 	limits  reconcile.Limits
 	backlog int
 	down    error // what the queue answers
+	unseen  error // what it answers to who asks how much it holds
 
 	mu      sync.Mutex
 	sent    []inbox.EventID
@@ -67,7 +68,7 @@ func (d *desk) Send(_ context.Context, ref inbox.Reference) error {
 	return nil
 }
 
-func (d *desk) Backlog(context.Context) (int, error) { return d.backlog, nil }
+func (d *desk) Backlog(context.Context) (int, error) { return d.backlog, d.unseen }
 
 func (d *desk) Notify(_ context.Context, n inbox.Notice) error {
 	d.mu.Lock()

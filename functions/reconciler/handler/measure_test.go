@@ -22,12 +22,16 @@ func TestEachSweepTellsWhatTheAlarmsRead(t *testing.T) {
 		err    error
 		want   map[string]any
 	}{
-		{"nothing was found", reconcile.Report{Complete: true}, nil,
+		{"nothing was found", reconcile.Report{Complete: true, AgeKnown: true, WaitsKnown: true}, nil,
 			map[string]any{"Heartbeat": 1.0, "OldestUnsettledSeconds": 0.0, "OldestReviewSeconds": 0.0, "Parked": 0.0}},
-		{"old work, and a person who is waited for", reconcile.Report{Complete: true, Oldest: 16 * time.Minute, Waits: 25 * time.Hour, Parked: 2}, nil,
+		{"old work, and a person who is waited for", reconcile.Report{Complete: true, AgeKnown: true, WaitsKnown: true, Oldest: 16 * time.Minute, Waits: 25 * time.Hour, Parked: 2}, nil,
 			map[string]any{"Heartbeat": 1.0, "OldestUnsettledSeconds": 960.0, "OldestReviewSeconds": 90000.0, "Parked": 2.0}},
-		{"a sweep that did not come to its end", reconcile.Report{Oldest: time.Minute}, errDown,
+		{"a sweep that did not come to its end", reconcile.Report{Oldest: time.Minute, WaitsKnown: true}, errDown,
 			map[string]any{"OldestUnsettledSeconds": 60.0, "OldestReviewSeconds": 0.0, "Parked": 0.0}},
+		{"nothing could be looked at: that is not a nothing that is old", reconcile.Report{Backlog: -1}, errDown,
+			map[string]any{"Parked": 0.0}},
+		{"the events could be looked at, and the review list not", reconcile.Report{Complete: true, AgeKnown: true}, errDown,
+			map[string]any{"Heartbeat": 1.0, "OldestUnsettledSeconds": 0.0, "Parked": 0.0}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
