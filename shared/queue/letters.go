@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -18,6 +20,24 @@ import (
 
 // batch is how many messages one call of SQS takes.
 const batch = 10
+
+// letterTime is how long SQS waits for a letter: only a call that waits asks every server of the queue.
+const letterTime = time.Second
+
+// waiting gives one call the time that SQS waits, beside what the configuration leaves an answer.
+func (q *Queue) waiting(o *sqs.Options) {
+	q.patience.Do(func() {
+		q.patient = o.HTTPClient
+		if c, ok := o.HTTPClient.(*awshttp.BuildableClient); ok {
+			q.patient = c.WithTransportOptions(func(t *http.Transport) {
+				if t.ResponseHeaderTimeout > 0 { // without one, an answer has all the time there is
+					t.ResponseHeaderTimeout += letterTime
+				}
+			})
+		}
+	})
+	o.HTTPClient = q.patient
+}
 
 // Peek looks at letters: up to limit of those that are visible, in no order. They stay in the queue, hidden for
 // the given time, at least a second; [Queue.Return] makes them visible before. More tells that the limit was
@@ -29,11 +49,11 @@ func (q *Queue) Peek(ctx context.Context, limit int, hide time.Duration) (letter
 			QueueUrl:            &q.url,
 			MaxNumberOfMessages: int32(min(batch, limit-taken)),
 			VisibilityTimeout:   int32(max(hide, time.Second) / time.Second),
-			WaitTimeSeconds:     1, // only one that waits asks every server of the queue
+			WaitTimeSeconds:     int32(letterTime / time.Second),
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{
 				types.MessageSystemAttributeNameSentTimestamp, types.MessageSystemAttributeNameApproximateReceiveCount,
 			},
-		})
+		}, q.waiting)
 		if err != nil {
 			return letters, false, fmt.Errorf("receive letters: %w", err)
 		}

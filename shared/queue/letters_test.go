@@ -2,14 +2,17 @@ package queue_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
@@ -128,6 +131,35 @@ func TestWhatIsRefusedHoldsNothingUp(t *testing.T) {
 	}
 	if err := q.Delete(t.Context(), nil); err != nil { // SQS refuses an empty batch
 		t.Error(err)
+	}
+}
+
+// A look for letters waits at SQS by itself: what is too long for an answer of any other call is not too long for this.
+func TestALookThatWaitsAtSQSIsNotCutOff(t *testing.T) {
+	var calls atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done(): // cut off
+			return
+		case <-time.After(500 * time.Millisecond): // SQS waits for a second before it says that there is none
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		fmt.Fprint(w, `{}`)
+	}))
+	t.Cleanup(server.Close)
+	cfg := aws.Config{
+		Region: "eu-north-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		HTTPClient: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = 100 * time.Millisecond }),
+		Retryer:    func() aws.Retryer { return aws.NopRetryer{} },
+	}
+	q := queue.Open(cfg, server.URL+"/000000000000/letters")
+	if got, more := peek(t, q, 10); len(got) != 0 || more || calls.Load() != 1 {
+		t.Errorf("%v, %v after %d calls", got, more, calls.Load())
+	}
+	if _, err := q.Backlog(t.Context()); err == nil || calls.Load() != 2 {
+		t.Errorf("any other call had the same time: %v", err)
 	}
 }
 

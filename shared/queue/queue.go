@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -25,6 +26,9 @@ const MaxHide = 12 * time.Hour
 type Queue struct {
 	client *sqs.Client
 	url    string
+
+	patience sync.Once
+	patient  sqs.HTTPClient // for calls that wait at SQS
 }
 
 // Open returns the queue at url. Nothing is called yet.
