@@ -122,8 +122,8 @@ func (w *world) putBody(a *actor, q *sent) {
 // judgeBodies: the body that an event names is there, and is what was delivered; there is no other.
 func (w *world) judgeBodies(all invariants.Items) {
 	said := map[string][][]byte{} // by event
-	for _, d := range w.scene.deliveries {
-		said[string(d.wants())] = [][]byte{d.body, d.other}
+	for _, d := range w.scene.events() {
+		said[string(d.wants())] = append(said[string(d.wants())], d.body, d.other, repeated(d.body), repeated(d.other))
 	}
 	for _, e := range all.Events() {
 		if key := e["body"]; strings.HasPrefix(key, keyPrefix) {

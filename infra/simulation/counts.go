@@ -6,6 +6,7 @@ type Counts struct {
 	Steps      int `json:"steps"`
 	Deliveries int `json:"deliveries"`
 	Events     int `json:"events"`  // stored
+	Batches    int `json:"batches"` // of many events, that were taken apart
 	Bodies     int `json:"bodies"`  // put into the bucket
 	Repeats    int `json:"repeats"` // messages that the queue gave twice
 	Sweeps     int `json:"sweeps"`
@@ -57,6 +58,7 @@ func (c *Counts) Add(o Counts) {
 		{&c.Steps, &o.Steps},
 		{&c.Deliveries, &o.Deliveries},
 		{&c.Events, &o.Events},
+		{&c.Batches, &o.Batches},
 		{&c.Bodies, &o.Bodies},
 		{&c.Repeats, &o.Repeats},
 		{&c.Sweeps, &o.Sweeps},

@@ -20,7 +20,11 @@ func (w *world) plan() {
 		for i, t := range d.times {
 			name := fmt.Sprintf("delivery %s, %d", d.name, i+1)
 			if w.happens(name) {
-				w.send(d, name, sending{at: t, body: d.body})
+				s := sending{at: t, body: d.body}
+				if i > 0 {
+					s.body = repeated(d.body)
+				}
+				w.send(d, name, s)
 			}
 		}
 		if name := "another fact under " + d.name; d.other != nil && w.happens(name) {
@@ -38,6 +42,11 @@ type sending struct {
 
 func (w *world) send(d delivery, name string, s sending) {
 	w.at(s.at, name, func() {
+		if w.waitsForErasure(d) {
+			s.at = w.clock + 10*time.Second
+			w.send(d, name, s)
+			return
+		}
 		w.counts.Deliveries++
 		p := w.processOf(fmt.Sprintf("receiver %d", 1+w.dice.below(2, "receiver for "+name, s.try)))
 		a := &actor{name: fmt.Sprintf("%s try %d", name, s.try+1), process: p, end: w.clock + receiverTime}
@@ -51,14 +60,19 @@ func (w *world) send(d delivery, name string, s sending) {
 
 // deliver makes one delivery, and tells whether the sender has been answered with a 2xx.
 func (w *world) deliver(ctx context.Context, p *process, d delivery, s sending) bool {
-	scheme, _ := webhook.Lookup("standard-webhooks")
-	req, err := scheme.Sign(webhook.Request{Method: http.MethodPost, URL: "https://hooks.invalid/hooks/" + endpointName, Body: s.body, Header: http.Header{"Webhook-Id": {d.event}}}, secret, noon.Add(w.clock))
+	of := map[string]string{endpointName: "standard-webhooks", crmName: provider}
+	scheme, _ := webhook.Lookup(of[d.endpoint])
+	req := webhook.Request{Method: http.MethodPost, URL: "https://hooks.invalid/hooks/" + d.endpoint, Body: s.body, Header: http.Header{}}
+	if d.endpoint == endpointName {
+		req.Header.Set("Webhook-Id", d.event)
+	}
+	req, err := scheme.Sign(req, secret, noon.Add(w.clock))
 	if err != nil {
 		w.violated("sign delivery: %v", err)
 		return true
 	}
 	_, erased := w.emptied[d.wants()]
-	reply, err := p.receives().Deliver(ctx, intake.Delivery{Endpoint: endpointName, Request: req})
+	reply, err := p.receives().Deliver(ctx, intake.Delivery{Endpoint: d.endpoint, Request: req})
 	a := actorOf(ctx)
 	said := reply.Status
 	if err != nil {
@@ -81,4 +95,4 @@ func (w *world) deliver(ctx context.Context, p *process, d delivery, s sending) 
 }
 
 // wants is the id of the event that a delivery is one of.
-func (d delivery) wants() inbox.EventID { return inbox.NewEventID(scope, endpointName, d.event) }
+func (d delivery) wants() inbox.EventID { return inbox.NewEventID(scope, d.endpoint, d.key) }

@@ -16,12 +16,12 @@
 // every promise is judged over the whole table and over what was seen on the way ([Outcome.Violations]).
 //
 // The times are those of a deployed system, with a longer limit on a worker's run than on its lease, so that one that
-// stalls wakes up to a lease that another has. An erasure of which a call was cut off is begun once more when its time
-// is over, since it does not know any more what was under way. A quarter of the histories has bodies that do not fit an
-// item.
+// stalls wakes up to a lease that another has. In a quarter of the histories half of the bodies do not fit an item, in a
+// quarter a sender puts many events into one delivery, and in a quarter somebody erases an object.
 //
-// Not simulated: deliveries that hold many events, catch-up, what leaves by TTL, several messages in one run of a worker,
-// a worker that gives up when its run is nearly over (it is stopped instead), faults of a person's reads, and erasing
-// where clocks are further apart than is allowed for. Not judged: what an event that comes while its object is being
-// erased gives way to, or waits for.
+// Not simulated: catch-up, what leaves by TTL, several messages in one run of a worker, a worker that gives up when its
+// run is nearly over (it is stopped instead), and faults of a person's reads. Of erasing: clocks that are further apart
+// than is allowed for, new events of the object until it is over (they come afterwards), and that nobody begins it once
+// more where a call was cut off. Not judged: deliveries that bring an erased event once more among others, and what one
+// leaves that is under way when its event is erased.
 package simulation

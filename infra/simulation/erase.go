@@ -3,6 +3,9 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"engang/shared/control"
@@ -87,26 +90,71 @@ func (w *world) eraseOn(e *erasure, did control.Erased) {
 	}
 }
 
-// erased throws when an object is erased: what came of it before comes again, and something new may come.
-func (d dice) erased(s *scene, o, contents int) {
-	e := erasure{object: delivery{object: o}.about(), at: d.between(s.busy/4, s.busy+time.Minute, "erased at", 0)}
-	s.erasures = append(s.erasures, e)
-	near := func(what string) time.Duration {
-		if d.chance(500, what+" soon", 0) {
-			return max(e.at+d.between(-2*time.Second, 8*time.Second, what, 0), 0)
+// waitsForErasure tells whether a delivery brings a new event of an object that is just being erased, or is about to be.
+// Such a one comes when that is over: what it would meet before is taken away from it.
+func (w *world) waitsForErasure(d delivery) bool {
+	return slices.ContainsFunc(w.erasures, func(e *erasure) bool {
+		return e.ended == 0 && w.clock >= e.at-receiverTime && slices.ContainsFunc(d.events(), func(p delivery) bool {
+			_, stored := w.stored[p.wants()]
+			return p.object == e.object && !stored
+		})
+	})
+}
+
+// erased throws which object is erased: what came of it before comes again, and something new may come.
+func (d dice) erased(s *scene, contents int) {
+	var all []string
+	for _, one := range s.events() {
+		if one.object != "" && !slices.Contains(all, one.object) {
+			all = append(all, one.object)
 		}
-		return e.at + d.between(0, 25*time.Minute, what, 0)
 	}
+	e := erasure{object: all[d.below(len(all), "erased object", 0)], at: d.between(s.busy/4, s.busy+time.Minute, "erased at", 0)}
+	s.erasures = append(s.erasures, e)
 	for i := range s.deliveries {
-		if one := &s.deliveries[i]; one.object == o && d.chance(500, "repeat of "+one.name, 0) {
-			one.times = append(one.times, near(one.name+" after it is erased"))
+		if one := &s.deliveries[i]; one.holds(e.object) && d.chance(500, "repeat of "+one.name, 0) {
+			one.times = append(one.times, d.near(e, one.name+" after it is erased"))
 		}
+	}
+	kind, number, _ := strings.Cut(e.object, ":")
+	o, err := strconv.Atoi(number)
+	if err != nil {
+		panic(err) // made here
 	}
 	for n := range d.below(3, "later", 0) {
-		one := d.delivery(o, version{
-			name: fmt.Sprintf("%d.later.%d", o, n+1), at: noon.Add(time.Duration(d.below(120, "later version", n)-90) * time.Minute), nth: 10 + n, among: contents, bulky: s.bulky,
-		})
-		one.times = []time.Duration{near(one.name)}
+		v := version{name: fmt.Sprintf("%d.later.%d", o, n+1), at: noon.Add(time.Duration(d.below(120, "later version", n)-90) * time.Minute), nth: 10 + n, among: contents, bulky: s.bulky}
+		one := d.later(s, kind, o, v)
+		one.times = []time.Duration{d.near(e, one.name)}
 		s.deliveries = append(s.deliveries, one)
 	}
+}
+
+// near is a time at about that of an erasure, or some time behind it.
+func (d dice) near(e erasure, what string) time.Duration {
+	if d.chance(500, what+" soon", 0) {
+		return max(e.at+d.between(-2*time.Second, 8*time.Second, what, 0), 0)
+	}
+	return e.at + d.between(0, 25*time.Minute, what, 0)
+}
+
+// later is what the sender says of a version that comes after the erasure: a contact's may come with others.
+func (d dice) later(s *scene, kind string, o int, v version) delivery {
+	if kind == "product" {
+		return d.delivery(o, v)
+	}
+	v.name = "c" + v.name
+	one := d.part(o, v)
+	if d.chance(500, one.name+" alone", 0) {
+		one.other = nil
+		return one
+	}
+	batch := delivery{name: "batch of " + one.name, endpoint: crmName, retries: true, parts: []delivery{one}}
+	for _, other := range s.deliveries {
+		if len(other.parts) > 0 && d.chance(300, batch.name+" has one of "+other.name, 0) {
+			batch.parts = append(batch.parts, other.parts[0])
+		}
+	}
+	batch.parts = slices.CompactFunc(batch.parts, func(a, b delivery) bool { return a.key == b.key })
+	batch.fill(0)
+	return batch
 }

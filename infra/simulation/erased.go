@@ -30,9 +30,12 @@ func (w *world) judgeErasures(all invariants.Items) {
 			w.violated("no-dead-ends: the %s has no end", e.name())
 			continue
 		}
-		for _, d := range w.scene.deliveries {
-			if d.about() == e.object {
+		for _, d := range w.scene.events() {
+			switch {
+			case d.object == e.object:
 				x.event(e, d)
+			case d.holds(e.object):
+				x.batch(e, d)
 			}
 		}
 	}
@@ -68,21 +71,6 @@ func (w *world) notErased(all invariants.Items) (kept invariants.Items) {
 	return kept
 }
 
-// outlived tells whether it is only that the result of a later event outlives the operation of an erased one with the
-// same content. What it says is judged by the event that it names.
-func (w *world) outlived(all invariants.Items, broken string) bool {
-	if !strings.HasPrefix(broken, "fenced: a result is a copy") {
-		return false
-	}
-	for _, r := range all.Results() {
-		if strings.Contains(broken, r["pk"]+" / "+r["sk"]+" ") {
-			_, gone := w.emptied[inbox.EventID(r["ev"])]
-			return !gone && w.removed[r["pk"]+" "+r["op"]]
-		}
-	}
-	return false
-}
-
 // An erasedWorld is a table in which something was erased.
 type erasedWorld struct {
 	*world
@@ -99,23 +87,41 @@ func (x erasedWorld) event(e *erasure, d delivery) {
 	if !known {
 		return
 	}
-	ms, _ := strconv.ParseInt(x.events[id]["rcv"], 10, 64) // what has no time is not later
-	before := !time.UnixMilli(ms).After(e.begun)
+	before := x.before(e, id)
 	switch gone := x.gone(string(id)); {
-	case before && !gone && stored < e.at:
+	case before && !gone && stored < e.at: // one that was on its way may be stored behind the erasure's back
 		x.violated("erase: %s came before the %s, and was not erased", id, e.name())
 	case !before && gone:
 		x.violated("erase: %s came after the %s had begun, and was erased", id, e.name())
-	case !gone:
+	case !before:
 		x.later(e, id)
 	}
+}
+
+// batch judges a delivery that brought events of an erased object among others. One that brought them once more is not
+// looked for by who erases.
+func (x erasedWorld) batch(e *erasure, d delivery) {
+	id := d.wants()
+	stored, known := x.stored[id]
+	brought := slices.ContainsFunc(d.parts, func(p delivery) bool {
+		return p.object == e.object && x.gone(string(p.wants())) && x.events[p.wants()]["rcv"] == x.events[id]["rcv"]
+	})
+	if known && brought && stored < e.at && !x.gone(string(id)) {
+		x.violated("erase: %s came before the %s, holds what was erased, and was not erased", id, e.name())
+	}
+}
+
+// before tells whether an event was received before an object was erased, as they have it.
+func (x erasedWorld) before(e *erasure, id inbox.EventID) bool {
+	ms, err := strconv.ParseInt(x.events[id]["rcv"], 10, 64)
+	return err == nil && !time.UnixMilli(ms).After(e.begun)
 }
 
 // later judges an event that is new work: it comes to its end as any other, and no end that the erasure brought.
 func (x erasedWorld) later(e *erasure, id inbox.EventID) {
 	ev := x.events[id]
 	how := ev["how"]
-	if ev["st"] != "settled" || how != "cancelled" && x.stored[id] < e.ended { // it may have met what was taken away then
+	if ev["st"] != "settled" {
 		return
 	}
 	if how == "coalesced" {
@@ -160,13 +166,15 @@ func (x erasedWorld) nothingLeft() {
 		if strings.HasPrefix(key, "A#") || strings.HasPrefix(key, "C#") {
 			continue // acts and settings name objects, and hold nothing of them
 		}
-		for _, v := range i {
-			all.WriteString(v + "\n" + unpacked([]byte(v)) + "\n")
-		}
 		event, isEvent := strings.CutPrefix(i["pk"], "E#")
+		for _, v := range i {
+			if i["many"] == "" { // a later batch may bring it again
+				all.WriteString(v + "\n" + unpacked([]byte(v)) + "\n")
+			}
+		}
 		owner, _, losing := strings.Cut(key, "#LOST#")
 		switch {
-		case isEvent && x.gone(event) && strings.HasPrefix(i["sk"], "CONFLICT#") && i["era"] == "":
+		case isEvent && x.gone(event) && strings.HasPrefix(i["sk"], "CONFLICT#") && i["era"] == "" && !x.crossed(x.conflicts[key], event):
 			x.violated("erase: another fact under %s is left", event)
 		case !isEvent && x.gone(i["ev"]):
 			x.violated("erase: %s is left of %s", short(key), i["ev"])
@@ -175,13 +183,13 @@ func (x erasedWorld) nothingLeft() {
 		}
 	}
 	for key := range x.bucket {
-		if event, _, _ := strings.Cut(strings.TrimPrefix(key, keyPrefix), "/"); x.gone(event) && !x.mayStay(key, inbox.EventID(event)) {
+		if event, _, _ := strings.Cut(strings.TrimPrefix(key, keyPrefix), "/"); x.gone(event) && !x.mayStay(key, event) {
 			x.violated("erase: a body of %s is left in the bucket", event)
 		}
 	}
 	text := all.String()
-	for _, d := range x.scene.deliveries {
-		if x.gone(string(d.wants())) && (strings.Contains(text, d.event) || strings.Contains(text, d.mark())) {
+	for _, d := range x.scene.events() {
+		if d.event != "" && x.gone(string(d.wants())) && (strings.Contains(text, d.event) || strings.Contains(text, d.mark())) {
 			x.violated("erase: a text of %s is left", d.wants())
 		}
 	}
@@ -189,9 +197,15 @@ func (x erasedWorld) nothingLeft() {
 
 // mayStay tells whether a body of an erased event was brought by a delivery that came later, and whose receiver met a
 // fault, so that it could not take it back. The bucket's own rule removes it.
-func (x erasedWorld) mayStay(key string, event inbox.EventID) bool {
+func (x erasedWorld) mayStay(key, event string) bool {
 	put := x.puts[key]
-	return put.at > x.emptied[event] && put.by.faults > 0
+	return put.at > x.emptied[inbox.EventID(event)] && put.by.faults > 0 || x.crossed(put.by, event)
+}
+
+// crossed tells whether something was done for a delivery that was under way when its event was erased. Nobody looks
+// for it again.
+func (x erasedWorld) crossed(by *actor, event string) bool {
+	return by != nil && strings.HasPrefix(by.process.name, "receiver") && by.began < x.emptied[inbox.EventID(event)]
 }
 
 // unpacked is what packed bytes hold, or nothing.

@@ -24,6 +24,7 @@ func (w *world) judge() error {
 	w.judgeCalls()
 	w.judgeResults(all)
 	w.judgeDecisions(all)
+	w.judgeBatches(all)
 	w.judgeBodies(all)
 	w.judgeErasures(all)
 	w.sign(all)
@@ -51,9 +52,7 @@ func (w *world) look(atRest bool) (invariants.Items, error) {
 		return nil, err
 	}
 	for _, broken := range invariants.Violations(w.notInErasing(all), atRest) {
-		if !w.outlived(all, broken) {
-			w.violated("%s", broken)
-		}
+		w.violated("%s", broken)
 	}
 	for _, broken := range invariants.Progress(w.notErased(w.before), all) {
 		w.violated("progress: %s", broken)
@@ -110,8 +109,8 @@ func (w *world) judgeCalls() {
 // judgeResults: a result is the output for the content of the very event whose rank it has.
 func (w *world) judgeResults(all invariants.Items) {
 	names := map[string]string{} // by event
-	for _, d := range w.scene.deliveries {
-		names[string(d.wants())] = nameIn(d.body)
+	for _, d := range w.scene.events() {
+		names[string(d.wants())] += nameIn(d.body)
 		if d.other != nil {
 			names[string(d.wants())] += nameIn(d.other)
 		}

@@ -39,6 +39,7 @@ type seen struct {
 	open      openEvents
 	stored    map[inbox.EventID]time.Duration // when
 	emptied   map[inbox.EventID]time.Duration
+	conflicts map[string]*actor      // who recorded them, by item
 	puts      map[string]putting     // of bodies, by key
 	removed   map[string]bool        // items, by an erasure
 	stopped   map[inbox.EventID]bool // settled by a person
@@ -59,7 +60,7 @@ type seen struct {
 
 func newSeen() seen {
 	return seen{
-		open: openEvents{}, stored: map[inbox.EventID]time.Duration{}, emptied: map[inbox.EventID]time.Duration{}, puts: map[string]putting{}, removed: map[string]bool{}, stopped: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{},
+		open: openEvents{}, stored: map[inbox.EventID]time.Duration{}, emptied: map[inbox.EventID]time.Duration{}, conflicts: map[string]*actor{}, puts: map[string]putting{}, removed: map[string]bool{}, stopped: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{},
 		told: map[notice]bool{}, payments: map[string]*paying{}, leases: map[string]held{}, decisions: map[string]int{}, deciders: map[string]string{}, approved: map[string]draft{},
 	}
 }
@@ -193,6 +194,8 @@ func (w *world) observeCall(a *actor, name string, one requestBody, nth int) str
 		w.removed[op] = true
 		delete(w.payments, op) // one that has its key later is another one
 		delete(w.leases, op)
+	case "W2 conflict":
+		w.conflicts[op] = a
 	case "W20 renew":
 		if nth == 0 {
 			w.payment(op).renewed++

@@ -92,11 +92,14 @@ func (p *process) works() *enrich.Worker {
 	if p.worker == nil {
 		w := p.w
 		live := p.live(5 * time.Second)
+		var parts enrich.Parts = &intake.Splitter{Endpoints: live, Bodies: w.kept, OpenAge: openAge, Log: w.log, Now: p.now, NewID: p.newID}
+		if w.Partial {
+			parts = firstPart{parts}
+		}
 		client := model.New(&http.Client{Transport: w}, vault{}).Clock(p.now)
 		p.worker = enrich.New(enrich.Deps{
 			Store: w.table, Recipes: live, Model: caller{client}, Bodies: w.kept, Notices: w.letters, Sender: w.work,
-			Parts:  &intake.Splitter{Endpoints: live, Bodies: w.kept, OpenAge: openAge, Log: w.log, Now: p.now, NewID: p.newID},
-			Limits: limits, Log: w.log, Now: p.now, NewID: p.newID, Random: p.random,
+			Parts: parts, Limits: limits, Log: w.log, Now: p.now, NewID: p.newID, Random: p.random,
 			Wait: func(ctx context.Context, d time.Duration) error { return actorOf(ctx).wait(ctx, d) },
 		})
 	}

@@ -39,13 +39,17 @@ type scene struct {
 
 // A delivery is an event as its sender has it, and when it sends it.
 type delivery struct {
-	name    string // "e1.3"
-	object  int
-	event   string // its id as the sender names it
-	body    []byte
-	times   []time.Duration
-	retries bool // the sender comes again where it was refused
-	other   []byte
+	name     string // "e1.3"
+	endpoint string
+	object   string // "product:1"; empty where it holds several events
+	event    string // its id as the sender names it
+	key      string // by which it is known again
+	body     []byte
+	times    []time.Duration
+	retries  bool // the sender comes again where it was refused
+	other    []byte
+	parts    []delivery
+	flawed   bool // it holds something, too, that is no event
 }
 
 // scene throws what happens.
@@ -83,8 +87,11 @@ func (d dice) scene() scene {
 	for i := range d.below(9, "acts", 0) {
 		s.acts = append(s.acts, d.between(0, s.busy+2*time.Minute, "act at", i))
 	}
+	if d.chance(250, "batches", 0) {
+		d.batches(&s, contents)
+	}
 	if !s.wrong && d.chance(250, "erased", 0) { // how long something may be under way is told by the clock
-		d.erased(&s, 1+d.below(objects, "erased object", 0), contents)
+		d.erased(&s, contents)
 	}
 	return s
 }
@@ -127,7 +134,11 @@ func (d dice) object(s *scene, o, contents int) {
 // delivery throws what the sender says of a version.
 func (d dice) delivery(o int, v version) delivery {
 	who := fmt.Sprintf("object %d", o)
-	one := delivery{name: "e" + v.name, object: o, event: "msg_" + strings.ReplaceAll(v.name, ".", "_"), retries: !d.chance(150, who+" never again", v.nth)}
+	one := delivery{
+		name: "e" + v.name, endpoint: endpointName, object: fmt.Sprintf("product:%d", o), event: "msg_" + strings.ReplaceAll(v.name, ".", "_"),
+		retries: !d.chance(150, who+" never again", v.nth),
+	}
+	one.key = one.event
 	data := map[string]any{"id": fmt.Sprint(o), "name": string(rune('A' + d.below(v.among, who+" content", v.nth))), "version": v.at.Format(time.RFC3339), "note": one.mark()}
 	if d.chance(40, who+" without a name", v.nth) {
 		delete(data, "name")
@@ -145,9 +156,6 @@ func (d dice) delivery(o int, v version) delivery {
 
 // mark is a text that nothing but this event's bodies has. No recipe asks for it.
 func (d delivery) mark() string { return "the mark of " + d.name + "." }
-
-// about is the object that it is about.
-func (d delivery) about() string { return fmt.Sprintf("product:%d", d.object) }
 
 func body(data map[string]any) []byte {
 	b, err := json.Marshal(map[string]any{"type": eventType, "timestamp": noon.Format(time.RFC3339), "data": data})
@@ -179,7 +187,11 @@ func (s scene) settings() config.Set {
 			set.Recipes = append(set.Recipes, s.recipe(name, 1))
 		}
 	}
-	set.Endpoints = []config.Endpoint{{Name: endpointName, Scope: scope, Provider: "standard-webhooks", Secrets: []secrets.Ref{"ssm:hooks/shop/1"}, Events: map[string]config.EventRule{eventType: rule}}}
+	crm := rule
+	crm.Object, crm.Version = nil, nil // as the sender has them
+	set.Endpoints = []config.Endpoint{{
+		Name: crmName, Scope: scope, Provider: provider, PublicURL: crmURL, Secrets: []secrets.Ref{"ssm:hooks/crm/1"}, Events: map[string]config.EventRule{crmType: crm},
+	}, {Name: endpointName, Scope: scope, Provider: "standard-webhooks", Secrets: []secrets.Ref{"ssm:hooks/shop/1"}, Events: map[string]config.EventRule{eventType: rule}}}
 	return set
 }
 

@@ -22,6 +22,7 @@ type Options struct {
 	Idle      bool        // no reconciler runs
 	Hasty     bool        // who erases does not come back for what was under way
 	Forgetful bool        // the bucket answers, and keeps nothing
+	Partial   bool        // of a delivery of many events the first is stored
 }
 
 // A Weakening changes every request of one call: a part of its conditions, or one of its values.

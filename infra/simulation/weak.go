@@ -1,8 +1,12 @@
 package simulation
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+
+	"engang/shared/enrich"
+	"engang/shared/inbox"
 )
 
 // weaken takes out of a request what the options say.
@@ -41,4 +45,13 @@ func (x Weakening) change(node any) {
 			x.change(below)
 		}
 	}
+}
+
+// firstPart takes deliveries apart, and forgets all parts but the first.
+type firstPart struct{ all enrich.Parts }
+
+// Parts is the first event of a delivery.
+func (p firstPart) Parts(ctx context.Context, ev inbox.Event, raw []byte) ([]inbox.Event, error) {
+	all, err := p.all.Parts(ctx, ev, raw)
+	return all[:min(len(all), 1)], err
 }

@@ -29,11 +29,12 @@ var weakened = []struct {
 	{"a result compares no rank", without("W5 result", "#rank < :rank", "#rank"), 1, []string{"newest-wins", "progress"}},
 	{"an event is stored over itself", without("W1 put event", "attribute_not_exists(#pk)", "#pk"), 1, []string{"newest-wins", "progress", "no-dead-ends", "one-paid-call"}},
 	{"who erases does not come back for what was under way", simulation.Options{Hasty: true}, 55, []string{"erase"}},
+	{"of a delivery of many events one is stored", simulation.Options{Partial: true}, 21, []string{"durable-ack"}},
 	{"the bucket keeps nothing", simulation.Options{Forgetful: true}, 1, []string{"durable-ack"}},
 	{"a repeat of an erased event is stored over it", without("W1 put event", "attribute_not_exists(#pk)", "#pk"), 14, []string{"erase"}},
 	{"a worker settles an event that was erased meanwhile", simulation.Options{Weak: []simulation.Weakening{
 		{Call: "W6 settle", Part: "#st = :received AND #gen = :generation", Instead: always("#st", "#st = :received") + " AND " + always("#gen", "#gen = :generation")},
-	}}, 35, []string{"erase"}},
+	}}, 55, []string{"erase"}},
 	{"an approval does not know its own write", simulation.Options{Weak: []simulation.Weakening{{Call: "W17 approve", Value: ":write"}}}, 235, []string{"approved-bytes"}},
 }
 
