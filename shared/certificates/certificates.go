@@ -2,6 +2,12 @@
 //
 // An address is fetched only if the sender's own row names it as one of the sender's, whatever a
 // delivery says; no redirect is followed. Only what passed the check of chain, validity and name is kept.
+//
+// Who sends us a delivery without a signature chooses among the sender's addresses, so that nobody is let to make us ask
+// all the time, nor to push out what the true deliveries need: 20 addresses a minute are fetched that have not been found
+// good before, each for at most 3 seconds; one that gave nothing usable is not asked again for a minute; and the 128
+// good ones that were used last stay, whatever else is asked for. A true delivery that meets a used-up minute with a
+// certificate that is new to this process is not acknowledged, and is taken when the sender repeats it.
 package certificates
 
 import (
@@ -11,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -22,12 +29,13 @@ import (
 // MaxBytes is the largest answer that is read: a chain of certificates takes a few kilobytes.
 const MaxBytes = 64 << 10
 
-// Limits of what is kept: a sender has a handful of certificates, and an address that nobody checked
-// must not fill the memory.
+// Limits of what is kept and asked: a sender has a handful of certificates, at a few hosts each.
 const (
-	maxKept  = 32
+	maxKept  = 128
 	maxLife  = 24 * time.Hour
-	pauseFor = time.Minute // after an address that gave nothing usable, so that nobody makes us ask all the time
+	pauseFor = time.Minute     // after an address that gave nothing usable
+	maxAsked = 20              // addresses that were never found good, in each pauseFor
+	patience = 3 * time.Second // of one fetch: senders wait for an answer
 )
 
 // ErrNotFetched says that the sender's certificate cannot be had now. Nothing may be acknowledged.
@@ -39,21 +47,30 @@ type Store struct {
 	roots  *x509.CertPool // nil: the system's
 	now    func() time.Time
 
-	mu   sync.Mutex
-	kept map[string]entry
+	mu    sync.Mutex
+	good  map[string]*entry
+	bad   map[string]fault // at most maxAsked and those of good, within pauseFor
+	since time.Time        // when asked was begun to be counted
+	asked int
 }
 
+// An entry is a checked certificate. It stays when it must be checked again: its address was found good.
 type entry struct {
-	text  []byte // nil: nothing usable was there
+	text  []byte
 	until time.Time
+	used  time.Time
+}
+
+type fault struct {
 	err   error
+	until time.Time
 }
 
 // New makes an empty store. Calls go through the transport of hc. Roots that are nil are the system's.
 func New(hc *http.Client, roots *x509.CertPool, now func() time.Time) *Store {
 	own := *hc
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Store{client: &own, roots: roots, now: now, kept: map[string]entry{}}
+	return &Store{client: &own, roots: roots, now: now, good: map[string]*entry{}, bad: map[string]fault{}}
 }
 
 // Certificate returns the checked certificate for a delivery, and nil for a sender that has none, or whose
@@ -64,8 +81,11 @@ func (s *Store) Certificate(ctx context.Context, scheme webhook.Scheme, req webh
 	if !ok {
 		return nil, nil
 	}
-	if e, ok := s.known(url); ok {
-		return e.text, e.err
+	if text, err := s.known(url); text != nil || err != nil {
+		return text, err
+	}
+	if !s.may(url) {
+		return nil, fmt.Errorf("certificate of %s: %d others were asked for within %s: %w", scheme.Name(), maxAsked, pauseFor, ErrNotFetched)
 	}
 	text, err := s.fetch(ctx, url)
 	if err == nil {
@@ -73,10 +93,12 @@ func (s *Store) Certificate(ctx context.Context, scheme webhook.Scheme, req webh
 	}
 	if err != nil {
 		err = fmt.Errorf("certificate of %s: %w", scheme.Name(), err)
-		s.keep(url, entry{err: err, until: s.now().Add(pauseFor)})
+		if ctx.Err() == nil { // else it is this caller's time that is over, and nobody else's
+			s.refuse(url, err)
+		}
 		return nil, err
 	}
-	s.keep(url, entry{text: text, until: s.end(text)})
+	s.keep(url, text)
 	return text, nil
 }
 
@@ -91,23 +113,65 @@ func (s *Store) end(text []byte) time.Time {
 	return until
 }
 
-func (s *Store) known(url string) (entry, bool) {
+// known gives what is known of an address: its certificate, or why it has none now, or neither.
+func (s *Store) known(url string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, ok := s.kept[url]
-	return e, ok && s.now().Before(e.until)
+	now := s.now()
+	if e := s.good[url]; e != nil && now.Before(e.until) {
+		e.used = now
+		return e.text, nil
+	}
+	if f, ok := s.bad[url]; ok && now.Before(f.until) {
+		return nil, f.err
+	}
+	return nil, nil
 }
 
-func (s *Store) keep(url string, e entry) {
+// may counts a fetch, and tells whether it may be made. An address that was found good is always asked again: what is
+// asked for beside it does not keep it away.
+func (s *Store) may(url string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.kept) >= maxKept {
-		clear(s.kept) // what is still needed is fetched again
+	if s.good[url] != nil {
+		return true
 	}
-	s.kept[url] = e
+	if now := s.now(); now.Sub(s.since) >= pauseFor {
+		s.since, s.asked = now, 0
+	}
+	s.asked++
+	return s.asked <= maxAsked
+}
+
+// keep takes a checked certificate, in the place of the one that was used longest ago where there are too many.
+func (s *Store) keep(url string, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.bad, url)
+	if s.good[url] == nil && len(s.good) >= maxKept {
+		oldest := url
+		for other, e := range s.good {
+			if oldest == url || e.used.Before(s.good[oldest].used) {
+				oldest = other
+			}
+		}
+		delete(s.good, oldest)
+	}
+	s.good[url] = &entry{text: text, until: s.end(text), used: s.now()}
+}
+
+// refuse notes that an address gave nothing usable.
+func (s *Store) refuse(url string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	maps.DeleteFunc(s.bad, func(_ string, f fault) bool { return !now.Before(f.until) })
+	s.bad[url] = fault{err, now.Add(pauseFor)}
 }
 
 func (s *Store) fetch(ctx context.Context, url string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	req, err := http.NewRequestWithContext(telemetry.WithCall(ctx, "read certificate"), http.MethodGet, url, nil)
 	if err != nil {
 		return nil, fmt.Errorf("no address: %w", ErrNotFetched)
