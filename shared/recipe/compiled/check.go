@@ -22,8 +22,9 @@ func (c *Recipe) Check(output []byte, in recipe.Input) recipe.Findings {
 		return recipe.Findings{Unusable: reason}
 	}
 	var flags []string
+	q := newQuotes(in)
 	for _, check := range c.recipe.Checks {
-		flags = append(flags, run(check, v, in)...)
+		flags = append(flags, run(check, v, q)...)
 	}
 	return recipe.Findings{Flags: flags}
 }
@@ -41,6 +42,9 @@ func (c *Recipe) read(output []byte) (v any, reason string) {
 		return nil, "the output has a key twice in one object"
 	case !calculable(v):
 		return nil, "the output holds a number that is out of range"
+	}
+	if !c.outline.affordable(v) {
+		return nil, "the output is nested in more ways than are looked at"
 	}
 	if err := c.schema.Validate(v); err != nil {
 		return nil, "the output does not fit the schema: " + violation(err)
@@ -120,7 +124,7 @@ func violation(err error) string {
 }
 
 // run returns what a check has against an output, one flag per rule.
-func run(c recipe.Check, output any, in recipe.Input) (flags []string) {
+func run(c recipe.Check, output any, from quotes) (flags []string) {
 	found := c.Path.All(output)
 	flag := func(bad int, format string, args ...any) {
 		if bad > 0 {
@@ -146,7 +150,7 @@ func run(c recipe.Check, output any, in recipe.Input) (flags []string) {
 		flag(count(func(v any) bool { return holdsWord(v, c.Deny) }), "with a denied word")
 	}
 	if c.Quotes != nil {
-		flag(count(func(v any) bool { return !hold(*c.Quotes, v, in) }), "not a quote from the input field that it names")
+		flag(count(func(v any) bool { return !from.hold(*c.Quotes, v) }), "not a quote from the input field that it names")
 	}
 	return flags
 }
@@ -184,8 +188,16 @@ func holdsWord(v any, words []string) bool {
 	})
 }
 
+// quotes are the texts of an input that an output may quote, folded once: an answer may quote thousands of times.
+type quotes struct {
+	in     recipe.Input
+	folded map[string][]string // by field
+}
+
+func newQuotes(in recipe.Input) quotes { return quotes{in, map[string][]string{}} }
+
 // hold tells whether the object's value occurs in the input field that the object names.
-func hold(q recipe.Quotes, object any, in recipe.Input) bool {
+func (from quotes) hold(q recipe.Quotes, object any) bool {
 	properties, ok := object.(map[string]any)
 	if !ok || properties[q.Value] == nil {
 		return true // nothing is quoted
@@ -195,22 +207,35 @@ func hold(q recipe.Quotes, object any, in recipe.Input) bool {
 	if !ok || !named || fold(value) == "" {
 		return false
 	}
-	return occurs(fold(value), in.Fields[name])
+	value = fold(value)
+	return slices.ContainsFunc(from.field(name), func(text string) bool { return contains(text, value, splitsNumber) })
 }
 
-// occurs tells whether a folded text is in one of the texts or numbers of a value.
-func occurs(folded string, v any) bool {
+func (from quotes) field(name string) []string {
+	texts, known := from.folded[name]
+	if !known {
+		texts = foldedTexts(from.in.Fields[name])
+		from.folded[name] = texts
+	}
+	return texts
+}
+
+// foldedTexts are the texts and numbers of a value, folded.
+func foldedTexts(v any) (all []string) {
 	switch v := v.(type) {
 	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return occurs(folded, item) })
+		for _, item := range v {
+			all = append(all, foldedTexts(item)...)
+		}
+		return all
 	case map[string]any:
 		for _, item := range v {
-			if occurs(folded, item) {
-				return true
-			}
+			all = append(all, foldedTexts(item)...)
 		}
-		return false
+		return all
 	}
-	text, ok := document.Text(v)
-	return ok && contains(fold(text), folded, splitsNumber)
+	if text, ok := document.Text(v); ok {
+		all = append(all, fold(text))
+	}
+	return all
 }

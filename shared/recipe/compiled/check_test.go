@@ -32,6 +32,24 @@ func TestCheckTakesAGoodOutput(t *testing.T) {
 	}
 }
 
+// Nothing tells the two kinds of node apart: each level of the answer costs twice as much.
+func TestCheckGivesUpOnWhatItCannotHoldInTime(t *testing.T) {
+	r := card()
+	r.Checks, r.Examples = nil, nil
+	node := func(name string) string {
+		return `{"type":"object","additionalProperties":false,"required":["` + name + `","child"],"properties":{"` + name + `":{"type":"string"},"child":{"$ref":"#/$defs/node"}}}`
+	}
+	r.Output.Schema = []byte(`{"type":"object","additionalProperties":false,"required":["root"],"properties":{"root":{"$ref":"#/$defs/node"}},
+		"$defs":{"node":{"anyOf":[` + node("kind") + `,` + node("kind") + `,{"type":"null"}]}}}`)
+	c := compile(t, r)
+	for depth, want := range map[int]string{4: "", 60: "the output is nested in more ways than are looked at"} {
+		got := c.Check([]byte(`{"root":`+strings.Repeat(`{"kind":"secret","child":`, depth)+"null"+strings.Repeat("}", depth)+"}"), recipe.Input{})
+		if got.Unusable != want {
+			t.Errorf("%d levels: %q, want %q", depth, got.Unusable, want)
+		}
+	}
+}
+
 func TestCheckCallsAnOutputUnusable(t *testing.T) {
 	change := func(from, to string) string { return strings.Replace(goodOutput, from, to, 1) }
 	tests := []struct{ name, output, want string }{

@@ -37,6 +37,7 @@ type Recipe struct {
 	mask     mask.Masker
 	refusals []refusal
 	schema   *jsonschema.Schema
+	outline  outline
 }
 
 // Recipe returns the recipe it was made of. What it points to must not be changed.
@@ -63,11 +64,11 @@ func New(r recipe.Recipe) (*Recipe, error) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	schema, err := compileSchema(outline.root)
+	schema, err := compileSchema(outline.decided())
 	if err != nil {
 		return nil, Faults{{At: "/output/schema", Reason: "the schema does not compile", Remedy: "hold it against the list of keywords in the documentation"}}
 	}
-	c.schema = schema
+	c.schema, c.outline = schema, outline
 	if c.checkExamples(&faults); len(faults) > 0 {
 		return nil, faults
 	}
@@ -133,7 +134,7 @@ func (c *Recipe) checkExamples(faults *Faults) {
 		}
 		for _, check := range c.recipe.Checks {
 			check.Quotes = nil
-			for _, flag := range run(check, v, recipe.Input{}) {
+			for _, flag := range run(check, v, newQuotes(recipe.Input{})) {
 				faults.add(at, "a check of the recipe does not pass: "+flag, "correct the example or the check")
 			}
 		}
