@@ -31,7 +31,7 @@ func (j *job) newer(ctx context.Context) (inbox.EventID, error) {
 	}
 	newer, err := j.Store.Event(ctx, head.Event)
 	switch {
-	case errors.Is(err, inbox.ErrNotFound), err == nil && newer.Outcome == inbox.Cancelled: // a person stopped it, or it is gone: it does nobody's work
+	case errors.Is(err, inbox.ErrNotFound), err == nil && (newer.Outcome == inbox.Cancelled || newer.Dismissed != nil): // a person has done with it, or it is gone: it does nobody's work
 		return "", nil
 	case err != nil:
 		return "", fmt.Errorf("read newer event %s: %w", head.Event, err)

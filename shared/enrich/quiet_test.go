@@ -123,3 +123,30 @@ func TestARepeatIsNoNewerEvent(t *testing.T) {
 		w.rest()
 	})
 }
+
+// A newer save that nothing can be made of, and that a person has dismissed, does not do the work of an older one that
+// comes late: else the object would have no result, and nothing would wait for anybody.
+func TestADismissedNewerEventDoesNobodysWork(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ref := w.applyAs("card", 1, quiet)
+		newer := w.save(arrival{version: two, key: "nameless", recipes: []inbox.RecipeRef{ref}}, true)
+		w.run(newer)
+		if e := w.event(newer); e.State != inbox.Parked {
+			t.Fatalf("event %s", e.State)
+		}
+		older := w.save(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{ref}}, true)
+		latest := w.save(arrival{name: "B", version: one, key: "late", recipes: []inbox.RecipeRef{ref}}, true)
+		w.run(older)
+		if e := w.event(older); e.Outcome != inbox.Coalesced { // it waits for a person, in the newer one's place
+			t.Errorf("before: %s, %s", e.State, e.Outcome)
+		}
+		d := inbox.Dismissal{Event: newer, By: "ann", Note: "no name", Now: w.clock(), ExpiresAt: w.clock().AddDate(0, 0, 30)}
+		if err := w.table.DismissEvent(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		w.run(latest)
+		if e := w.event(latest); e.Outcome != inbox.Completed {
+			t.Errorf("after: %s, %s by %q", e.State, e.Outcome, e.Reason)
+		}
+	})
+}
