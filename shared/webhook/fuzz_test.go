@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -175,6 +176,9 @@ func checkFact(t *testing.T, name string, fact webhook.Fact) {
 	}
 	if (fact.Flaw == "") != (fact.ObjectID != "") || (fact.Kind == "") != (fact.ObjectID == "") {
 		t.Errorf("%s: flaw %q, object %q:%q", name, fact.Flaw, fact.Kind, fact.ObjectID)
+	}
+	if strings.ContainsFunc(fact.ObjectID, unicode.IsControl) {
+		t.Errorf("%s: object id %q", name, fact.ObjectID)
 	}
 	if strings.ContainsAny(fact.Kind, ":#/ ") || len(fact.DeliveryID) > 255 || len(fact.SenderID) > 255 || len(fact.Type) > 255 {
 		t.Errorf("%s: not fit to be stored: %+v", name, fact)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"engang/shared/document"
 	"engang/shared/object"
@@ -141,10 +143,20 @@ func (s Scheme) object(r reading, rule Rule) (kind, id, flaw string) {
 	} else {
 		id, flaw = objectID(r.doc, at, kind)
 	}
+	if flaw == "" && !legible(id) {
+		flaw = "the object id has a control character, or one that no text may have"
+	}
 	if flaw != "" {
 		return "", "", flaw
 	}
 	return kind, id, ""
+}
+
+// legible keeps an id, which becomes part of an operation's name, to what a message of a queue can hold and a person
+// can read: no control character, nothing that is no character, and nothing that is no text.
+func legible(id string) bool {
+	odd := func(r rune) bool { return unicode.IsControl(r) || r == 0xfffe || r == 0xffff }
+	return utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
 }
 
 // ownID takes an id that the row has put together.

@@ -3,9 +3,11 @@ package webhook_test
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -105,6 +107,7 @@ func TestFacts(t *testing.T) {
 
 func TestFlaws(t *testing.T) {
 	rest := "the shop sent an error of its REST interface in place of the object: it is gone, or the webhook's user may not read it"
+	unfit := "the object id has a control character, or one that no text may have"
 	none := "neither the provider nor the endpoint's configuration says what object the event is about"
 	tests := []struct {
 		name     string
@@ -135,6 +138,14 @@ func TestFlaws(t *testing.T) {
 		{"id of nineteen digits", woo, "product.updated", `{"id":9007199254740993123}`, webhook.Rule{}, ""},
 		{"id as long as our keys take", woo, "product.updated", `{"id":"` + strings.Repeat("a", 200) + `"}`, webhook.Rule{}, ""},
 		{"id longer than that", woo, "product.updated", `{"id":"` + strings.Repeat("a", 201) + `"}`, webhook.Rule{}, "the object id at /id is longer than 200 bytes"},
+		{"id with letters of other alphabets and a sign beyond the first plane", woo, "product.updated", `{"id":"\u00e5 \u6f22 \ud83d\ude00"}`, webhook.Rule{}, ""},
+		{"id with a control character", woo, "product.updated", `{"id":"79\u00014"}`, webhook.Rule{}, unfit},
+		{"id with nothing of a control character but its number", woo, "product.updated", `{"id":"79\u00004"}`, webhook.Rule{}, unfit},
+		{"id with what moves a terminal's cursor", woo, "product.updated", `{"id":"79\u009b4"}`, webhook.Rule{}, unfit},
+		{"id with a line end, which a message could hold", woo, "product.updated", `{"id":"79\n4"}`, webhook.Rule{}, unfit},
+		{"id with what is no character", woo, "product.updated", `{"id":"79\uffff4"}`, webhook.Rule{}, unfit},
+		{"id with the other one that is no character", woo, "product.updated", `{"id":"79\ufffe4"}`, webhook.Rule{}, unfit},
+		{"the same where the endpoint says", woo, "product.updated", `{"name":"79\u00014"}`, webhook.Rule{Kind: "product", ID: pointer(t, "/name")}, unfit},
 		{"more than one id", woo, "product.updated", `{"items":[{"id":1},{"id":2}]}`, webhook.Rule{Kind: "item", ID: pointer(t, "/items/*/id")}, "the body has more than one object id at /items/*/id"},
 		{"a kind that would break a key", woo, "pro#duct.updated", `{"id":1}`, webhook.Rule{}, "the kind of object is not usable"},
 		{"a kind that would break an id", woo, "pro:duct.updated", `{"id":1}`, webhook.Rule{}, "the kind of object is not usable"},
@@ -312,5 +323,39 @@ func TestATypeThatCameTwiceIsRefused(t *testing.T) {
 	r := webhook.Request{Method: http.MethodPost, Header: http.Header{"X-Wc-Webhook-Topic": {"product.updated, product.updated"}}, Body: []byte(`{"id":1}`)}
 	if got, err := scheme.Type(r, map[string]any{}); !errors.Is(err, webhook.ErrMalformed) {
 		t.Errorf("Type = %q, %v", got, err)
+	}
+}
+
+// The id stands in another place with each sender: in every one it is held to what a message can hold.
+func TestNoRowTakesAnIDThatNoMessageHolds(t *testing.T) {
+	rules := map[string]webhook.Rule{ // of those whose endpoints say where the id is
+		"generic": {Kind: "thing", ID: pointer(t, "/thing/id")}, standard: {Kind: "contact", ID: pointer(t, "/data/id")}, "svix": {Kind: "contact", ID: pointer(t, "/data/id")},
+	}
+	shaped := func(s sample) bool { return s.provider == "twilio" } // an id of another form is none there, and the delivery is refused
+	for _, provider := range names(func(s sample) bool { return !shaped(s) }) {
+		t.Run(provider, func(t *testing.T) {
+			req, _ := signed(t, provider, samples[provider].body)
+			before := identify(t, provider, req, rules[provider])
+			part := before.ObjectID[strings.LastIndex(before.ObjectID, "/")+1:] // of an id that is put together
+			id := regexp.QuoteMeta(part)
+			body := regexp.MustCompile(`:`+id+`([,}])`).ReplaceAll(req.Body, []byte(`:"`+part+`"$1`)) // a number
+			req.Body = regexp.MustCompile(id+`"`).ReplaceAll(body, []byte(part+`\u0001"`))
+			after := identify(t, provider, req, rules[provider])
+			if before.Flaw != "" || !strings.Contains(after.Flaw, "control character") || after.ObjectID != "" || after.Key == "" {
+				t.Errorf("%+v became %+v", before, after)
+			}
+		})
+	}
+}
+
+// What else of a delivery becomes part of a key or of a message has no such character either.
+func TestNothingOfAFactButItsKeyAndVersionIsAnyText(t *testing.T) {
+	odd := "x\u0001y"
+	h := http.Header{"X-Wc-Webhook-Topic": {"product.updated"}, "X-Wc-Webhook-Delivery-Id": {odd}, "Webhook-Id": {odd}, "Webhook-Timestamp": {"1795953600"}}
+	for provider, body := range map[string]string{woo: `{"id":1,"date_modified_gmt":"x\u0001y"}`, standard: `{"type":"a.b","timestamp":"x\u0001y"}`} {
+		fact := identify(t, provider, webhook.Request{Method: http.MethodPost, Header: h, Body: []byte(body)}, webhook.Rule{})
+		if fact.DeliveryID != "" || fact.SenderID != "" || strings.ContainsFunc(fact.Type+fact.Kind+fact.ObjectID+fact.Digest, unicode.IsControl) {
+			t.Errorf("%+v", fact)
+		}
 	}
 }
