@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"engang/shared/inbox"
 	"engang/shared/object"
@@ -73,8 +74,30 @@ func encode(m Message) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write message: %w", err)
 	}
-	if len(b) > MaxBytes {
-		return "", fmt.Errorf("message of %d bytes, at most %d", len(b), MaxBytes)
+	text := sendable(string(b)) // in JSON such a character stands inside a text alone, where its number means the same
+	if len(text) > MaxBytes {
+		return "", fmt.Errorf("message of %d bytes, at most %d", len(text), MaxBytes)
 	}
-	return string(b), nil
+	return text, nil
+}
+
+// sendable writes the characters that SQS takes in no message (the SDK's SendMessage lists the others) as their
+// numbers. What is refused once would be refused for ever, and the event that the message tells of never be parked.
+func sendable(text string) string {
+	odd := func(r rune) bool {
+		return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xfffe || r == 0xffff
+	}
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if !strings.ContainsFunc(text, odd) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if odd(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

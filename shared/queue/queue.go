@@ -61,7 +61,8 @@ func (q *Queue) Send(ctx context.Context, ref inbox.Reference) error {
 func wholeSeconds(d time.Duration) int32 { return int32((max(d, 0) + time.Second - 1) / time.Second) }
 
 // Notify sends a notice, with reason, category and operation as attributes too, so that a person sees
-// them in the queue itself. The operation of a notice without one is the event.
+// them in the queue itself; a character that no message can hold is written as its number there. The operation of a
+// notice without one is the event.
 func (q *Queue) Notify(ctx context.Context, n inbox.Notice) error {
 	body, err := encode(Message{Notice: &n})
 	if err != nil {
@@ -74,7 +75,7 @@ func (q *Queue) Notify(ctx context.Context, n inbox.Notice) error {
 	attributes := map[string]types.MessageAttributeValue{}
 	for name, value := range map[string]string{"reason": n.Reason, "category": n.Category, "operation": operation} {
 		if value != "" { // SQS refuses an empty attribute
-			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &value}
+			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(sendable(value))}
 		}
 	}
 	_, err = q.client.SendMessage(telemetry.WithCall(ctx, "send notice"), &sqs.SendMessageInput{

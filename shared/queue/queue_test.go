@@ -1,8 +1,14 @@
 package queue_test
 
 import (
+	"crypto/md5"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +108,76 @@ func TestNoticeSaysWhyInBodyAndAttributes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(queue.Message{Notice: &tc.notice}, m); diff != "" {
+				t.Errorf("decoded (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// strict is a queue that takes no other characters than SQS does, as the SDK's SendMessage lists them, and keeps the
+// last message.
+func strict(t *testing.T) (*queue.Queue, func() (body string, attributes map[string]string)) {
+	t.Helper()
+	var sent struct {
+		MessageBody       string
+		MessageAttributes map[string]struct{ StringValue string }
+	}
+	refused := func(r rune) bool {
+		return !(r == 0x9 || r == 0xa || r == 0xd || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000 && r <= 0x10ffff)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
+		}
+		bad := strings.ContainsFunc(sent.MessageBody, refused)
+		for _, a := range sent.MessageAttributes {
+			bad = bad || strings.ContainsFunc(a.StringValue, refused)
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		if bad {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"__type":"com.amazonaws.sqs#InvalidMessageContents","message":"Invalid characters found."}`)
+			return
+		}
+		fmt.Fprintf(w, `{"MessageId":"1","MD5OfMessageBody":"%x"}`, md5.Sum([]byte(sent.MessageBody)))
+	}))
+	t.Cleanup(server.Close)
+	cfg := aws.Config{Region: "eu-north-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
+	return queue.Open(cfg, server.URL+"/000000000000/letters"), func() (string, map[string]string) {
+		attributes := map[string]string{}
+		for name, a := range sent.MessageAttributes {
+			attributes[name] = a.StringValue
+		}
+		return sent.MessageBody, attributes
+	}
+}
+
+// An event that was stored before its id was looked at so closely must be parked all the same, and its notice must
+// name the very operation when it comes back.
+func TestANoticeWithCharactersThatNoMessageHoldsIsSent(t *testing.T) {
+	for _, tc := range []struct{ name, text, shown, decoded string }{
+		{"a control character", "79\x014", `79\u00014`, "79\x014"},
+		{"the number zero", "79\x004", `79\u00004`, "79\x004"},
+		{"what is no character", "79\uffff\ufffe4", `79\uffff\ufffe4`, "79\uffff\ufffe4"},
+		{"what is no text", "79\xff4", "79\ufffd4", "79\ufffd4"},
+		{"white space, letters of other alphabets, signs beyond the first plane", "7\t\r\n å漢😀\ufffd", "7\t\r\n å漢😀\ufffd", "7\t\r\n å漢😀\ufffd"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			q, sent := strict(t)
+			notice := inbox.Notice{Event: id, Scope: object.Scope{Tenant: "shop", Environment: "test"}, Operation: "product:" + tc.text + "/card@1/9f2c", Reason: "about " + tc.text, Category: "bug"}
+			if err := q.Notify(t.Context(), notice); err != nil {
+				t.Fatal(err)
+			}
+			body, attributes := sent()
+			if want := map[string]string{"reason": "about " + tc.shown, "category": "bug", "operation": "product:" + tc.shown + "/card@1/9f2c"}; !maps.Equal(attributes, want) {
+				t.Errorf("attributes %q, want %q", attributes, want)
+			}
+			notice.Operation, notice.Reason = "product:"+tc.decoded+"/card@1/9f2c", "about "+tc.decoded
+			m, err := queue.Decode(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(queue.Message{Notice: &notice}, m); diff != "" {
 				t.Errorf("decoded (-want +got):\n%s", diff)
 			}
 		})
