@@ -132,6 +132,28 @@ func TestAReservationOfADeadWorkerStands(t *testing.T) {
 	})
 }
 
+// A result whose usage cannot be read, or cannot be, is a result all the same: what it cost is not known, and the most
+// that it can have cost stays counted until the day is over.
+func TestAResultOfUnknownCostCountsAsTheDearest(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		worst := w.worst("A", inbox.RecipeRef{Name: "card", Version: 1})
+		ref := w.applyAs("card", 1, func(r *recipe.Recipe) { r.Limits = recipe.Limits{USDPerDay: 2*worst - 1} })
+		unknown := answer("about A")
+		unknown.Tokens = nil
+		w.model.script = []operation.Answer{unknown}
+		id := w.receive(arrival{name: "A", version: one, recipes: []inbox.RecipeRef{ref}})
+		w.run(id)
+		w.settled(id, inbox.Completed)
+		if d := w.spent(ref); d.Sum != worst {
+			t.Errorf("spent %v, want the %v that was set aside", d.Sum, worst)
+		}
+		w.run(w.receive(arrival{name: "B", version: one, recipes: []inbox.RecipeRef{ref}}))
+		if w.model.count() != 1 {
+			t.Errorf("%d calls: the limit was passed", w.model.count())
+		}
+	})
+}
+
 // What a call that gave no usage cost is not known: the reservation stands. What the provider refused cost nothing.
 func TestWhatACallCostReplacesWhatWasSetAside(t *testing.T) {
 	refused, lost := rateLimited, rateLimited

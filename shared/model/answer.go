@@ -121,17 +121,21 @@ func (s *spoken) add(text string) {
 	s.distinct = append(s.distinct, text)
 }
 
-// tokens reads the usage; nil means unknown, which is not zero.
+// tokens reads the usage; nil means unknown, which is not zero. Counts that cannot be make it unknown.
 func tokens(r *responses.Response) *operation.Tokens {
 	u := r.Usage
 	if !r.JSON.Usage.Valid() || !u.JSON.InputTokens.Valid() || !u.JSON.OutputTokens.Valid() {
 		return nil
 	}
-	return &operation.Tokens{
+	t := operation.Tokens{
 		Input:      u.InputTokens,
 		Cached:     u.InputTokensDetails.CachedTokens,
 		CacheWrite: u.InputTokensDetails.CacheWriteTokens,
 		Output:     u.OutputTokens,
 		Reasoning:  u.OutputTokensDetails.ReasoningTokens,
 	}
+	if !t.Possible() {
+		return nil
+	}
+	return &t
 }

@@ -146,6 +146,14 @@ func TestUnknownUsageIsNotZero(t *testing.T) {
 		{name: "counts that are null", usage: `{"input_tokens":null,"output_tokens":5}`},
 		{name: "details that are null", usage: `{"input_tokens":7,"input_tokens_details":null,"output_tokens":5,"output_tokens_details":null}`, want: &operation.Tokens{Input: 7, Output: 5}},
 		{name: "null within the details", usage: `{"input_tokens":7,"input_tokens_details":{"cached_tokens":null},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":null}}`, want: &operation.Tokens{Input: 7, Output: 5}},
+		{name: "input below nothing", usage: `{"input_tokens":-7,"output_tokens":5}`},
+		{name: "output below nothing", usage: `{"input_tokens":7,"output_tokens":-5}`},
+		{name: "from the cache below nothing", usage: `{"input_tokens":7,"input_tokens_details":{"cached_tokens":-1000000000},"output_tokens":5}`},
+		{name: "written to the cache below nothing", usage: `{"input_tokens":7,"input_tokens_details":{"cache_write_tokens":-1},"output_tokens":5}`},
+		{name: "reasoning below nothing", usage: `{"input_tokens":7,"output_tokens":5,"output_tokens_details":{"reasoning_tokens":-1}}`},
+		{name: "more than any call can use", usage: `{"input_tokens":7,"output_tokens":10000001}`},
+		{name: "more than a number holds", usage: `{"input_tokens":1e30,"output_tokens":5}`},
+		{name: "as many as can be", usage: `{"input_tokens":10000000,"output_tokens":0}`, want: &operation.Tokens{Input: 10_000_000}},
 		{name: "no details", usage: `{"input_tokens":7,"output_tokens":5}`, want: &operation.Tokens{Input: 7, Output: 5}},
 	}
 	for _, tt := range tests {

@@ -53,6 +53,16 @@ type Tokens struct {
 	Reasoning  int64 `json:"reasoning"`
 }
 
+// MaxTokens is more of each kind than any call can use: no model takes so many, and none of our calls sends a tenth of it.
+const MaxTokens = 10_000_000
+
+// Possible tells whether a call can have used these tokens. What a provider reports is not ours: a count below nothing
+// or beyond [MaxTokens] says nothing about what the call cost.
+func (t Tokens) Possible() bool {
+	least, most := min(t.Input, t.Cached, t.CacheWrite, t.Output, t.Reasoning), max(t.Input, t.Cached, t.CacheWrite, t.Output, t.Reasoning)
+	return least >= 0 && most <= MaxTokens
+}
+
 // An Attempt is one numbered try at an operation. It is kept with the operation for good, also when
 // it was the losing one. It holds no payload, no output and no key.
 type Attempt struct {
@@ -141,8 +151,10 @@ type Price struct {
 }
 
 // Cost is what the tokens cost. Cached and cache-write tokens are part of the input tokens and priced on
-// their own; reasoning tokens are part of the output tokens.
+// their own; reasoning tokens are part of the output tokens. Counts that are not possible are taken for the next one
+// that is, so that no cost is below nothing or beyond what an amount holds.
 func (p Price) Cost(t Tokens) Money {
-	plain := max(t.Input-t.Cached-t.CacheWrite, 0)
-	return p.Input*Money(plain) + p.Cached*Money(t.Cached) + p.CacheWrite*Money(t.CacheWrite) + p.Output*Money(t.Output)
+	count := func(n int64) Money { return Money(min(max(n, 0), MaxTokens)) }
+	input, cached, written := count(t.Input), count(t.Cached), count(t.CacheWrite)
+	return p.Input*max(input-cached-written, 0) + p.Cached*cached + p.CacheWrite*written + p.Output*count(t.Output)
 }

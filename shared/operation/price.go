@@ -10,7 +10,7 @@ import (
 	"engang/shared/document"
 )
 
-// maxPrice is far above every price list, and keeps the cost of a call within an int64.
+// maxPrice is far above every price list, and with MaxTokens keeps the cost of a call within an int64.
 const maxPrice = Money(100_000 * picoPerMicro)
 
 // ParsePrice reads a price as price pages write it, in US dollars per million tokens: "0.40". It

@@ -108,3 +108,33 @@ func TestPriceIsThatOfTheTierThatAnswered(t *testing.T) {
 		}
 	}
 }
+
+// A provider reports what it likes: the day's sum must not fall by it.
+func TestNoCostIsBelowNothing(t *testing.T) {
+	dearest, err := operation.ParsePrice("100000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual := operation.Price{Input: 2_500_000, Cached: 250_000, CacheWrite: 2_500_000, Output: 15_000_000}
+	const all = operation.MaxTokens
+	for _, tt := range []struct {
+		name   string
+		price  operation.Price
+		tokens operation.Tokens
+		want   operation.Money
+	}{
+		{"a usual price, a number that no model has", usual, operation.Tokens{Output: 1_000_000_000_000}, 15_000_000 * all},
+		{"the dearest price that is taken, all tokens of every kind", operation.Price{Input: dearest, Cached: dearest, CacheWrite: dearest, Output: dearest}, operation.Tokens{Input: all, Cached: all, CacheWrite: all, Output: all}, 3 * dearest * all},
+		{"tokens from the cache below nothing", usual, operation.Tokens{Input: 10, Cached: -1_000_000_000}, 25_000_000},
+		{"tokens to the cache below nothing", usual, operation.Tokens{Input: 10, CacheWrite: -1_000_000_000}, 25_000_000},
+		{"input below nothing", usual, operation.Tokens{Input: -1_000_000_000, Output: 1}, 15_000_000},
+		{"output below nothing", usual, operation.Tokens{Input: 1, Output: -1_000_000_000}, 2_500_000},
+	} {
+		if got := tt.price.Cost(tt.tokens); got != tt.want {
+			t.Errorf("%s: $%s, want $%s", tt.name, got, tt.want)
+		}
+		if tt.tokens.Possible() != (tt.want == 3*dearest*all) {
+			t.Errorf("%s: possible is %v", tt.name, tt.tokens.Possible())
+		}
+	}
+}
