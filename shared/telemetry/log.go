@@ -1,11 +1,8 @@
 package telemetry
 
 import (
-	"encoding/json"
 	"io"
 	"log/slog"
-	"net/http"
-	"strconv"
 )
 
 // Process says which function writes.
@@ -19,8 +16,9 @@ type Process struct {
 const metricLevel = slog.Level(64)
 
 // NewLogger returns the logger of a function: one JSON object a line, with the fields timestamp and
-// level that Lambda's own log format uses. Byte slices, raw JSON and headers are never written out,
-// whoever passes them.
+// level that Lambda's own log format uses. Byte slices, raw JSON and headers are never written out, whoever passes them
+// and in whatever they stand. Text is: of an error, of a type that says itself how it is written, and what is passed as
+// text is the caller's promise.
 func NewLogger(w io.Writer, p Process) *slog.Logger {
 	h := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: p.Level, ReplaceAttr: redact})
 	log := slog.New(h).With("function", p.Function)
@@ -28,30 +26,4 @@ func NewLogger(w io.Writer, p Process) *slog.Logger {
 		log = log.With(deployed, p.Deployed)
 	}
 	return log
-}
-
-func redact(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 {
-		switch a.Key {
-		case slog.TimeKey:
-			a.Key = "timestamp"
-		case slog.LevelKey:
-			if a.Value.Any() == metricLevel {
-				return slog.String(slog.LevelKey, "INFO")
-			}
-		}
-	}
-	switch v := a.Value.Any().(type) {
-	case []byte:
-		return withheld(a.Key, len(v))
-	case json.RawMessage:
-		return withheld(a.Key, len(v))
-	case http.Header:
-		return withheld(a.Key, len(v))
-	}
-	return a
-}
-
-func withheld(key string, n int) slog.Attr {
-	return slog.String(key, "[withheld, length "+strconv.Itoa(n)+"]")
 }
