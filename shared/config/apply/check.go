@@ -79,6 +79,7 @@ func (c *checker) common() {
 	}
 	within("/data/event_days", c.set.Common.EventDays)
 	within("/data/result_days", c.set.Common.ResultDays)
+	c.faults.shape(c.set.Common.ResultDays >= c.set.Common.EventDays, "/data/result_days", "results leave before the events that brought them: an older version that comes late would be the result", "keep results at least as long as events")
 	c.size("", c.set.Common)
 }
 

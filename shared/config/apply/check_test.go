@@ -44,6 +44,7 @@ var faulty = []struct {
 	{"no tenant", func(s *config.Set) { s.Scope.Tenant = ""; s.Endpoints[0].Scope.Tenant = "" }, "/tenant", "not a name"},
 	{"an environment of ours", func(s *config.Set) { s.Scope.Environment = "staging"; s.Endpoints[0].Scope = s.Scope }, "/environment", "not an environment"},
 	{"no days", func(s *config.Set) { s.Common.EventDays = 0 }, "/data/event_days", "out of range"},
+	{"results that leave before their events", func(s *config.Set) { s.Common.EventDays, s.Common.ResultDays = 30, 29 }, "/data/result_days", "results leave before the events"},
 	{"too many days", func(s *config.Set) { s.Common.ResultDays = 4000 }, "/data/result_days", "out of range"},
 	{"another provider of models", func(s *config.Set) { s.Common.Providers["acme"] = s.Common.Providers["openai"] }, "/providers/acme", "not a provider of models"},
 	{"a key in place of its reference", func(s *config.Set) { s.Common.Providers["openai"] = config.Provider{APIKey: "abc", Prices: prices(s)} }, "/providers/openai/api_key", "not a reference"},
