@@ -51,7 +51,7 @@ func (m maker) event(ctx context.Context, s source, d delivered) (inbox.Event, w
 			ev.Reason = "the object id is not usable" // the error may repeat what stands in the payload
 		}
 	}
-	version, err := versionOf(fact, d.received)
+	version, err := versionOf(fact.Version, d.received)
 	if err != nil { // what cannot be ordered must not replace what can
 		m.log.WarnContext(ctx, "object version not usable", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
 		ev.Object, ev.Reason = object.ID{}, cmp.Or(ev.Reason, "the object's version is not readable")
@@ -107,7 +107,7 @@ func (m maker) batch(s source, fact webhook.Fact, d delivered) inbox.Event {
 	if ev.Reason != "" {
 		ev.Category = string(operation.CategoryInvalidInput)
 	}
-	version, _ := versionOf(webhook.Fact{SignedAt: fact.SignedAt}, d.received) // of times alone: it cannot fail
+	version, _ := versionOf("", d.received) // of a time of ours: it cannot fail
 	ev.Rank = object.NewRank(version, d.received, fact.Key)
 	return ev
 }
@@ -123,21 +123,18 @@ func ruleOf(r config.EventRule) webhook.Rule {
 // noDate begins what WordPress writes for an object that was never modified.
 const noDate = "0000-00-00"
 
-// versionOf is the object's version: that of the payload, else the signed time of the event, else the
-// time it was received. An error comes with the version that is used instead.
-func versionOf(f webhook.Fact, received time.Time) (object.Version, error) {
+// versionOf is the object's version: that of the payload, else the time it was received. The signed time is that of the
+// try, not of the event: it would make the newest of an old delivery that comes once more. An error comes with the
+// version that is used instead.
+func versionOf(text string, received time.Time) (object.Version, error) {
 	var unusable error
-	if f.Version != "" && !strings.HasPrefix(f.Version, noDate) {
-		v, err := object.ParseVersion(f.Version)
+	if text != "" && !strings.HasPrefix(text, noDate) {
+		v, err := object.ParseVersion(text)
 		if err == nil {
 			return v, nil
 		}
 		unusable = err
 	}
-	at := received
-	if !f.SignedAt.IsZero() {
-		at = f.SignedAt
-	}
-	v, _ := object.VersionAt(at) // inside the signature's window, or of our own clock: no year that has no text
+	v, _ := object.VersionAt(received) // of our own clock: no year that has no text
 	return v, unusable
 }

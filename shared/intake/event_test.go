@@ -53,36 +53,52 @@ func TestAnEventThatAsksForNothingIsStored(t *testing.T) {
 }
 
 func TestWhichVersionRanksTheEvent(t *testing.T) {
+	const unreadable = "the object's version is not readable"
+	const atArrival = "2026-11-29T20:00:00.123Z"
 	body := func(rev string) string { return strings.Replace(contact, `"12"`, rev, 1) }
 	woo := func(modified string) string { return strings.Replace(product, "2026-11-29T19:59:58", modified, 1) }
+	// plain is a delivery of an endpoint that does not say where the version is. It is signed at its arrival.
+	plain := func(body string) func(*world) intake.Delivery {
+		return func(w *world) intake.Delivery {
+			rule := w.endpoints["crm"].Events["contact.created"]
+			rule.Version = nil
+			w.endpoints["crm"].Events["contact.created"] = rule
+			return w.crm("msg_1", body)
+		}
+	}
 	for _, tc := range []struct {
 		name     string
 		delivery func(*world) intake.Delivery
 		version  string
-		unusable bool
+		reason   string
 	}{
-		{"a time without a zone, as WooCommerce writes it", func(w *world) intake.Delivery { return w.woo("product.updated", product) }, "2026-11-29T19:59:58Z", false},
-		{"a whole number", func(w *world) intake.Delivery { return w.crm("msg_1", contact) }, "12", false},
-		{"none: the signed time", func(w *world) intake.Delivery { return w.crm("msg_1", strings.Replace(contact, `"rev"`, `"other"`, 1)) }, "2026-11-29T20:00:00Z", false},
-		{"not usable: it cannot be ordered", func(w *world) intake.Delivery { return w.crm("msg_1", body(`"`+marker+`"`)) }, "2026-11-29T20:00:00Z", true},
-		{"none and no signed time: when it was received", func(w *world) intake.Delivery { return w.woo("product.updated", `{"id":794}`) }, "2026-11-29T20:00:00.123Z", false},
-		{"not usable and no signed time", func(w *world) intake.Delivery { return w.woo("product.updated", woo(marker)) }, "2026-11-29T20:00:00.123Z", true},
-		{"never modified, as WordPress writes it: when it was received", func(w *world) intake.Delivery { return w.woo("product.updated", woo("0000-00-00T00:00:00")) }, "2026-11-29T20:00:00.123Z", false},
+		{"a time without a zone, as WooCommerce writes it", func(w *world) intake.Delivery { return w.woo("product.updated", product) }, "2026-11-29T19:59:58Z", ""},
+		{"a whole number", func(w *world) intake.Delivery { return w.crm("msg_1", contact) }, "12", ""},
+		{"none where the endpoint says: a time beside its numbers would be the newest for ever", func(w *world) intake.Delivery {
+			return w.crm("msg_1", strings.Replace(contact, `"rev"`, `"other"`, 1))
+		}, atArrival, "the body has no version at /data/contact/rev"},
+		{"the event's own time in the body, never that of the try", plain(contact), "2026-11-29T19:59:59Z", ""},
+		{"none in the body: when it was received, and not the time that is signed", plain(strings.Replace(contact, `"timestamp"`, `"other"`, 1)), atArrival, ""},
+		{"not usable: it cannot be ordered", func(w *world) intake.Delivery { return w.crm("msg_1", body(`"`+marker+`"`)) }, atArrival, unreadable},
+		{"none and no signed time: when it was received", func(w *world) intake.Delivery { return w.woo("product.updated", `{"id":794}`) }, atArrival, ""},
+		{"not usable and no signed time", func(w *world) intake.Delivery { return w.woo("product.updated", woo(marker)) }, atArrival, unreadable},
+		{"never modified, as WordPress writes it: when it was received", func(w *world) intake.Delivery { return w.woo("product.updated", woo("0000-00-00T00:00:00")) }, atArrival, ""},
+		{"a number where the sender writes times", func(w *world) intake.Delivery { return w.woo("product.updated", woo("41")) }, "41", "the object's version is of another kind than the sender's other versions of it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
 			d := tc.delivery(w)
-			if _, err := w.deliver(d); err != nil {
-				t.Fatal(err)
+			if reply, err := w.deliver(d); err != nil || reply.Status != intake.Accepted {
+				t.Fatalf("Deliver = %+v, %v", reply, err)
 			}
 			if got := w.only().Rank.Version().String(); got != tc.version {
 				t.Errorf("version %s, want %s", got, tc.version)
 			}
-			if warned := len(w.lines("err")) > 0; warned != tc.unusable {
-				t.Errorf("warned: %v, want %v", warned, tc.unusable)
+			if warned := len(w.lines("err")) > 0; warned != (tc.reason == unreadable) {
+				t.Errorf("warned: %v", warned)
 			}
-			if ev := w.only(); ev.Object.IsZero() != tc.unusable || (ev.Reason == "the object's version is not readable") != tc.unusable { // else it would replace what is newer
-				t.Errorf("object %s, reason %q; unusable %v", ev.Object, ev.Reason, tc.unusable)
+			if ev := w.only(); ev.Object.IsZero() != (tc.reason != "") || ev.Reason != tc.reason || (ev.Category == "") != (tc.reason == "") { // else it would replace what is newer
+				t.Errorf("object %s, reason %q, category %q", ev.Object, ev.Reason, ev.Category)
 			}
 			w.quiet(nil, d)
 		})

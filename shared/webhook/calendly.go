@@ -24,4 +24,6 @@ var calendly = Scheme{
 	kind:        upToFirstDot,
 	id:          pointerTo("/payload/uri"),
 	versionText: first(at("/payload/updated_at"), at("/payload/created_at"), at("/created_at")),
+	dated:       always,
+	worldwide:   true, // an id is an address
 }

@@ -36,13 +36,13 @@ func TestCalendlyFacts(t *testing.T) {
 		want       webhook.Fact
 	}{
 		{"an invitee", calendlyInvitee, webhook.Fact{Type: "invitee.created", Kind: "invitee", ObjectID: "https://api.calendly.com/scheduled_events/G/invitees/A",
-			Version: "2026-11-29T11:59:56.000000Z", SignedAt: noon}},
+			Version: "2026-11-29T11:59:56.000000Z"}},
 		{"one that moved is two", moved, webhook.Fact{Type: "invitee.canceled", Kind: "invitee", ObjectID: "https://api.calendly.com/scheduled_events/G/invitees/B",
-			Version: "2026-11-29T11:59:56.000000Z", SignedAt: noon}},
+			Version: "2026-11-29T11:59:56.000000Z"}},
 		{"a form that was filled in", `{"event":"routing_form_submission.created","created_at":"2026-11-29T11:59:57.000000Z","payload":{"uri":"https://api.calendly.com/routing_form_submissions/R"}}`,
 			webhook.Fact{Type: "routing_form_submission.created", Kind: "routing_form_submission", ObjectID: "https://api.calendly.com/routing_form_submissions/R",
-				Version: "2026-11-29T11:59:57.000000Z", SignedAt: noon}},
-		{"no object", `{"event":"user.updated","created_at":"2026-11-29T11:59:57.000000Z"}`, webhook.Fact{Type: "user.updated", Version: "2026-11-29T11:59:57.000000Z", SignedAt: noon,
+				Version: "2026-11-29T11:59:57.000000Z"}},
+		{"no object", `{"event":"user.updated","created_at":"2026-11-29T11:59:57.000000Z"}`, webhook.Fact{Type: "user.updated", Version: "2026-11-29T11:59:57.000000Z",
 			Flaw: "the body has no object id at /payload/uri"}},
 	} {
 		req := signedWith(t, "calendly", samples["calendly"].secret, tt.body)

@@ -49,6 +49,7 @@ func (g gitHost) scheme() Scheme {
 		kind:        gitKind,
 		idText:      gitID,
 		versionText: gitVersion,
+		worldwide:   !g.json, // there are many servers of the others
 		misfit:      g.misfit,
 	}
 	if g.json { // the JSON, also where it stands in a form

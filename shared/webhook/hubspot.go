@@ -44,6 +44,7 @@ var hubSpot = Scheme{
 	kind:        hubSpotKind,
 	idText:      first(whole("/objectId"), whole("/fromObjectId")),
 	versionText: millisVersion(scalar("/occurredAt")),
+	dated:       func(r reading) bool { return at("/subscriptionType")(r) != "" }, // else it is the customer's own body
 }
 
 func hubSpotProof(r Request) (proof, error) {

@@ -40,7 +40,7 @@ func (s Scheme) Identify(req Request, doc any, rule Rule, received time.Time) (F
 	r := reading{Request: req, doc: doc, content: s.content(req), typ: text, received: received}
 	own := s.ownVersion(r)
 	r.versions = own != ""
-	fact := Fact{Type: text, Key: s.eventKey(r), Digest: s.digest(r), SignedAt: s.signedTime(req), Version: own}
+	fact := Fact{Type: text, Key: s.eventKey(r), Digest: s.digest(r)}
 	if fact.Key == "" {
 		return Fact{}, fmt.Errorf("read key of %s delivery: %w", s.name, ErrMalformed)
 	}
@@ -53,10 +53,11 @@ func (s Scheme) Identify(req Request, doc any, rule Rule, received time.Time) (F
 	if s.environment != nil {
 		fact.Environment = s.environment(r)
 	}
-	if rule.Version != nil {
-		fact.Version, _ = textAt(doc, *rule.Version)
+	var undated string
+	fact.Version, undated = s.objectVersion(r, rule, own)
+	if fact.Kind, fact.ObjectID, fact.Flaw = s.object(r, rule); fact.Flaw == "" && undated != "" {
+		fact.Kind, fact.ObjectID, fact.Flaw = "", "", undated
 	}
-	fact.Kind, fact.ObjectID, fact.Flaw = s.object(r, rule)
 	return fact, nil
 }
 

@@ -60,30 +60,30 @@ func TestFacts(t *testing.T) {
 			name: "a contact of which only the endpoint knows what it is", provider: standard, req: standardRequest("msg_1", standardBody),
 			rule: webhook.Rule{Kind: "contact", ID: pointer(t, "/data/id"), Version: pointer(t, "/timestamp")},
 			want: webhook.Fact{Type: "contact.created", Key: "msg_1", SenderID: "msg_1", Kind: "contact", ObjectID: "1f81",
-				Version: "2026-11-29T11:59:57.344522Z", SignedAt: noon},
+				Version: "2026-11-29T11:59:57.344522Z"},
 		},
 		{
 			name: "an OpenAI event is named by its own id", provider: openAI, req: standardRequest("wh_1", openAIBody),
 			want: webhook.Fact{Type: "batch.completed", Key: "evt_6929f0a0", SenderID: "evt_6929f0a0", DeliveryID: "wh_1", Kind: "batch", ObjectID: "batch_6929",
-				Version: "1795975197", SignedAt: noon},
+				Version: "2026-11-29T17:59:57Z"},
 		},
 		{
-			name: "an OpenAI event without an id of its own", provider: openAI, req: standardRequest("wh_1", `{"type":"fine_tuning.job.failed","data":{"id":"ftjob_1"}}`),
-			want: webhook.Fact{Type: "fine_tuning.job.failed", Key: "wh_1", DeliveryID: "wh_1", Kind: "fine_tuning.job", ObjectID: "ftjob_1", SignedAt: noon},
+			name: "an OpenAI event without an id of its own", provider: openAI, req: standardRequest("wh_1", `{"type":"fine_tuning.job.failed","created_at":1,"data":{"id":"ftjob_1"}}`),
+			want: webhook.Fact{Type: "fine_tuning.job.failed", Key: "wh_1", DeliveryID: "wh_1", Version: "1970-01-01T00:00:01Z", Kind: "fine_tuning.job", ObjectID: "ftjob_1"},
 		},
 		{
-			name: "an id that is not an event's is no event key", provider: openAI, req: standardRequest("wh_1", `{"id":"resp_9","type":"response.completed","data":{"id":"resp_9"}}`),
-			want: webhook.Fact{Type: "response.completed", Key: "wh_1", DeliveryID: "wh_1", Kind: "response", ObjectID: "resp_9", SignedAt: noon},
+			name: "an id that is not an event's is no event key", provider: openAI, req: standardRequest("wh_1", `{"id":"resp_9","created_at":1,"type":"response.completed","data":{"id":"resp_9"}}`),
+			want: webhook.Fact{Type: "response.completed", Key: "wh_1", DeliveryID: "wh_1", Version: "1970-01-01T00:00:01Z", Kind: "response", ObjectID: "resp_9"},
 		},
 		{
 			name: "an OpenAI call has no data.id", provider: openAI, req: standardRequest("wh_1", `{"id":"evt_3","created_at":1,"type":"realtime.call.incoming","data":{"call_id":"rtc_1"}}`),
-			want: webhook.Fact{Type: "realtime.call.incoming", Key: "evt_3", SenderID: "evt_3", DeliveryID: "wh_1", Version: "1", SignedAt: noon,
+			want: webhook.Fact{Type: "realtime.call.incoming", Key: "evt_3", SenderID: "evt_3", DeliveryID: "wh_1", Version: "1970-01-01T00:00:01Z",
 				Flaw: "the body has no object id at /data/id"},
 		},
 		{
 			name: "an OpenAI call whose id the endpoint knows", provider: openAI, req: standardRequest("wh_1", `{"id":"evt_3","created_at":1,"type":"realtime.call.incoming","data":{"call_id":"rtc_1"}}`),
 			rule: webhook.Rule{Kind: "call", ID: pointer(t, "/data/call_id")},
-			want: webhook.Fact{Type: "realtime.call.incoming", Key: "evt_3", SenderID: "evt_3", DeliveryID: "wh_1", Version: "1", SignedAt: noon, Kind: "call", ObjectID: "rtc_1"},
+			want: webhook.Fact{Type: "realtime.call.incoming", Key: "evt_3", SenderID: "evt_3", DeliveryID: "wh_1", Version: "1970-01-01T00:00:01Z", Kind: "call", ObjectID: "rtc_1"},
 		},
 	}
 	for _, tt := range tests {
@@ -303,15 +303,15 @@ func TestIDsForSearchAreBounded(t *testing.T) {
 	}
 }
 
-// The signed time goes into the rank of an event without a version, whose text has room for four digits of a year.
-func TestSignedTimesAreWithinTheYearsThatARankTakes(t *testing.T) {
+// A signed time is told in texts that have room for four digits of a year.
+func TestSignedTimesAreWithinTheYearsThatATextTakes(t *testing.T) {
 	for stamp, want := range map[string]string{
 		"0": "1970-01-01T00:00:00Z", "1795953600.999": "2026-11-29T12:00:00Z", "253402300800": "9999-12-31T23:59:59Z",
 		"9223372036854775807": "9999-12-31T23:59:59Z", strings.Repeat("9", 30): "9999-12-31T23:59:59Z",
 	} {
 		req := with(standardRequest("msg_1", standardBody), "Webhook-Timestamp", stamp)
-		if got := identify(t, standard, req, webhook.Rule{}).SignedAt.Format(time.RFC3339Nano); got != want {
-			t.Errorf("%s is %s", stamp, got)
+		if got, ok := row(t, standard).SignedAt(req); !ok || got.Format(time.RFC3339Nano) != want {
+			t.Errorf("%s is %s, %v", stamp, got, ok)
 		}
 	}
 }

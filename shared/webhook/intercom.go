@@ -35,6 +35,7 @@ var intercom = Scheme{
 	kind:        at("/data/item/type"),
 	idText:      whole("/data/item/id"),
 	versionText: unixVersion(first(scalar("/data/item/updated_at"), scalar("/created_at"))),
+	dated:       always,
 }
 
 var intercomID = prefixed("notif_", at("/id"))

@@ -39,6 +39,8 @@ var linear = Scheme{
 	kind:        func(r reading) string { return snake(at("/type")(r)) },
 	id:          pointerTo("/data/id"),
 	versionText: first(at("/data/updatedAt"), at("/createdAt")),
+	dated:       always,
+	worldwide:   true,
 }
 
 var linearFact = digestWithout("/"+linearStamp, "/webhookId")

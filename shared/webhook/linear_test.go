@@ -44,11 +44,11 @@ func TestLinearFacts(t *testing.T) {
 		want       webhook.Fact
 	}{
 		{"an issue", linearIssue, webhook.Fact{Type: "Issue.update", Key: "Issue.update#" + fact(sorted), Digest: fact(sorted), DeliveryID: "d1",
-			Kind: "issue", ObjectID: "2174add1", Version: "2026-11-29T11:59:56.500Z", SignedAt: noon}},
+			Kind: "issue", ObjectID: "2174add1", Version: "2026-11-29T11:59:56.500Z"}},
 		{"a deletion is as new as the event", strings.Replace(removed, "}", `},"webhookTimestamp":1795953600000,"x":{}`, 1), webhook.Fact{Type: "IssueLabel.remove",
-			DeliveryID: "d1", Kind: "issue_label", ObjectID: "c1", Version: "2026-11-29T11:59:58.000Z", SignedAt: noon}},
+			DeliveryID: "d1", Kind: "issue_label", ObjectID: "c1", Version: "2026-11-29T11:59:58.000Z"}},
 		{"a body without a version: the received day is in the key", plain, webhook.Fact{Type: "Ping", Key: "Ping#" + document.Digest([]byte(`{"type":"Ping"}`)) + "#2026-11-29",
-			DeliveryID: "d1", SignedAt: noon, Flaw: "the body has no object id at /data/id"}},
+			DeliveryID: "d1", Flaw: "the body has no object id at /data/id"}},
 	} {
 		got := identify(t, "linear", posted(tt.body, "Linear-Delivery", "d1", "Linear-Event", "Project"), webhook.Rule{})
 		if tt.want.Digest == "" {

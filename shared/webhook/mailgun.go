@@ -39,6 +39,7 @@ var mailgun = Scheme{
 	kind:        func(reading) string { return "message" },
 	id:          pointerTo("/event-data/message/headers/message-id"),
 	versionText: unixVersion(scalar("/event-data/timestamp")),
+	dated:       always,
 }
 
 // mailgunToken is all of what is signed that tells two deliveries apart.

@@ -41,4 +41,5 @@ var paddle = Scheme{
 	kind:        upToFirstDot,
 	id:          pointerTo("/data/id"),
 	versionText: first(at("/data/updated_at"), at("/occurred_at")),
+	dated:       always,
 }

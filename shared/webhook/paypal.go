@@ -53,6 +53,7 @@ var payPal = Scheme{
 	kind:        at("/resource_type"),
 	idText:      first(scalar("/resource/id"), at("/resource/dispute_id"), at("/resource/invoice/id"), at("/resource/payout_item_id"), at("/resource/batch_header/payout_batch_id")),
 	versionText: first(at("/resource/update_time"), at("/create_time")),
+	dated:       always,
 }
 
 // payPalAddress is where PayPal keeps the certificates: at hosts that are written here, and nowhere else.

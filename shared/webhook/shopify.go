@@ -53,6 +53,7 @@ var shopify = Scheme{
 	kind:        shopifyKind,
 	idText:      shopifyID,
 	version:     pointerTo("/updated_at"),
+	worldwide:   true,
 	misfit:      shopifyMisfit,
 }
 

@@ -45,6 +45,7 @@ var slack = Scheme{
 	kind:        slackKind,
 	idText:      slackID,
 	versionText: unixVersion(first(scalar("/event/event_ts"), scalar("/action_ts"), scalar("/actions/0/action_ts"), scalar("/event_time"))),
+	dated:       func(r reading) bool { return at("/type")(r) == "event_callback" }, // a command says no time
 	reply:       Reply{Status: http.StatusOK, Empty: true},
 }
 

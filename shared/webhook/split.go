@@ -38,7 +38,7 @@ func (s Scheme) Split(req Request, doc any) (Batch, bool) {
 	if !ok {
 		return Batch{}, false
 	}
-	b := Batch{Fact: Fact{Type: SplitType, SignedAt: s.signedTime(req)}}
+	b := Batch{Fact: Fact{Type: SplitType}}
 	if len(parts) <= MaxParts {
 		for _, part := range parts {
 			one := req

@@ -38,7 +38,9 @@ var square = Scheme{
 	environment: squareWorld,
 	kind:        at("/data/type"),
 	id:          pointerTo("/data/id"),
-	versionText: first(squareVersion, at("/created_at")),
+	versionText: at("/created_at"), // of the event: not all objects have a version, and a number is older than any time
+	dated:       always,
+	worldwide:   true,
 }
 
 // squareProof refuses a delivery without a body, which Square's own libraries take for valid unseen.
@@ -64,18 +66,4 @@ func squareEventID(r reading) string { return bounded(at("/event_id")(r)) }
 // squareWorld is which of the two a delivery comes from. The header is not signed.
 func squareWorld(r reading) string {
 	return map[string]string{"Sandbox": Test, "Production": Production}[header(squareEnvironment)(r)]
-}
-
-// squareVersion is the version of the one object in the body, which stands in a member of its own name.
-// Where it has none, the time of the event has to do.
-func squareVersion(r reading) string {
-	members, _ := pointerTo("/data/object").Find(r.doc)
-	object, _ := members.(map[string]any)
-	if len(object) != 1 {
-		return ""
-	}
-	for _, member := range object {
-		return whole("/version")(reading{doc: member})
-	}
-	return ""
 }

@@ -38,7 +38,7 @@ func TestSquareFacts(t *testing.T) {
 		name, body, environment string
 		want                    webhook.Fact
 	}{
-		{"a payment", squareBody, "Production", webhook.Fact{Type: "payment.updated", Key: "6a8f5f28-1", SenderID: "6a8f5f28-1", Kind: "payment", ObjectID: "KkAk", Version: "4", Environment: webhook.Production}},
+		{"a payment", squareBody, "Production", webhook.Fact{Type: "payment.updated", Key: "6a8f5f28-1", SenderID: "6a8f5f28-1", Kind: "payment", ObjectID: "KkAk", Version: "2026-11-29T11:59:58.124Z", Environment: webhook.Production}},
 		{"an object without a version", payload(t, "square-inventory.count.updated.json"), "Sandbox", webhook.Fact{Type: "inventory.count.updated", Key: "6a8f5f28-0000-4000-8000-000000000001",
 			SenderID: "6a8f5f28-0000-4000-8000-000000000001", Kind: "inventory_counts", ObjectID: "84fbd844-0000-4000-8000-000000000001", Version: "2026-11-29T17:59:58.124Z", Environment: webhook.Test}},
 		{"an event without an id", noID, "", webhook.Fact{Type: "payment.updated", Key: "payment.updated#" + digest(noID), Kind: "payment", ObjectID: "KkAk", Version: "2026-11-29T11:59:58.124Z"}},

@@ -33,6 +33,8 @@ var standardWebhooks = Scheme{
 	eventKey:  header(standardID),
 	digest:    valueDigest,
 	senderID:  header(standardID),
+
+	versionText: bodyTime,
 }
 
 // openAI signs as Standard Webhooks does, with shared secrets only. The event has its own id in the
@@ -52,7 +54,10 @@ var openAI = Scheme{
 	senderID:   prefixed("evt_", at("/id")),
 	kind:       upToLastDot,
 	id:         pointerTo("/data/id"),
-	version:    pointerTo("/created_at"),
+
+	versionText: unixVersion(scalar("/created_at")),
+	dated:       always,
+	worldwide:   true,
 }
 
 // whsecTerms are those of the Standard Webhooks specification.

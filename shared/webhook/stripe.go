@@ -36,6 +36,8 @@ var stripe = Scheme{
 	kind:        first(at("/data/object/object"), at("/related_object/type")),
 	idText:      first(at("/data/object/id"), at("/related_object/id")),
 	versionText: unixVersion(scalar("/created")), // of the event: the object has no revision
+	dated:       always,
+	worldwide:   true,
 }
 
 // stripePing knows the test of an event destination.

@@ -61,12 +61,12 @@ func TestStripeFacts(t *testing.T) {
 		want       webhook.Fact
 	}{
 		{"a snapshot", stripeBody, webhook.Fact{Type: "invoice.paid", Key: "evt_1SYx", SenderID: "evt_1SYx", Kind: "invoice", ObjectID: "in_1SYx",
-			Version: "2026-11-29T11:59:57Z", SignedAt: noon, Environment: webhook.Test}},
+			Version: "2026-11-29T11:59:57Z", Environment: webhook.Test}},
 		{"a thin one", stripeThin, webhook.Fact{Type: "v1.billing.meter.error_report_triggered", Key: "evt_test_65R", SenderID: "evt_test_65R", Kind: "billing.meter", ObjectID: "mtr_1",
-			Version: "2026-11-29T11:59:55.330Z", SignedAt: noon, Environment: webhook.Production}},
+			Version: "2026-11-29T11:59:55.330Z", Environment: webhook.Production}},
 		{"an object without an id", `{"id":"evt_2","type":"balance.available","created":1795953597,"data":{"object":{"object":"balance"}}}`, webhook.Fact{Type: "balance.available", Key: "evt_2",
-			SenderID: "evt_2", Version: "2026-11-29T11:59:57Z", SignedAt: noon, Flaw: "the body has no object id where this kind of event has it"}},
-		{"no object at all", `{"id":"evt_3","type":"x"}`, webhook.Fact{Type: "x", Key: "evt_3", SenderID: "evt_3", SignedAt: noon,
+			SenderID: "evt_2", Version: "2026-11-29T11:59:57Z", Flaw: "the body has no object id where this kind of event has it"}},
+		{"no object at all", `{"id":"evt_3","type":"x"}`, webhook.Fact{Type: "x", Key: "evt_3", SenderID: "evt_3",
 			Flaw: "neither the provider nor the endpoint's configuration says what object the event is about"}},
 	} {
 		got := identify(t, "stripe", stripeRequest(tt.body), webhook.Rule{})

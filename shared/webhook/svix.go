@@ -22,6 +22,8 @@ var svix = Scheme{
 	eventKey:  svixID,
 	digest:    valueDigest,
 	senderID:  svixID,
+
+	versionText: bodyTime,
 }
 
 func svixHeaders(h http.Header) [3]string {

@@ -47,7 +47,7 @@ func TestEverySvixCapture(t *testing.T) {
 			t.Errorf("%s ten minutes later: %v", c.Name, err)
 		}
 		fact, err := s.Identify(req, read(t, s, req), webhook.Rule{Kind: "thing", ID: pointer(t, "/id")}, noon)
-		if err != nil || fact.Key != req.Header.Get("Svix-Id") || fact.SenderID != fact.Key || fact.SignedAt.IsZero() || fact.ObjectID == "" {
+		if err != nil || fact.Key != req.Header.Get("Svix-Id") || fact.SenderID != fact.Key || fact.ObjectID == "" {
 			t.Errorf("%s: %+v, %v", c.Name, fact, err)
 		}
 		if digest, seen := keys[fact.Key]; seen {

@@ -52,6 +52,9 @@ var twilio = Scheme{
 	kind:        twilioKind,
 	idText:      twilioObjectID,
 	versionText: twilioVersion,
+	dated:       twilioDated,
+	counted:     twilioCounted,
+	worldwide:   true,
 	reply:       Reply{Status: http.StatusOK, Body: []byte(`<?xml version="1.0" encoding="UTF-8"?><Response/>`), ContentType: "text/xml"},
 }
 

@@ -1,6 +1,9 @@
 package webhook
 
 import (
+	"maps"
+	"strings"
+
 	"engang/shared/document"
 )
 
@@ -38,7 +41,7 @@ type twilioObject struct {
 var twilioObjects = []twilioObject{
 	{kind: "conversation", id: sid("/ConversationSid", "CH"), happened: at("/EventType")},
 	{kind: "transcription", id: sid("/TranscriptionSid", "TR"), happened: at("/TranscriptionStatus"), steps: twilioSteps},
-	{kind: "recording", id: sid("/RecordingSid", "RE"), happened: at("/RecordingStatus"), steps: twilioSteps},
+	{kind: "recording", id: sid("/RecordingSid", "RE"), happened: at("/RecordingStatus"), steps: twilioRecordingSteps},
 	{kind: "conference", id: sid("/ConferenceSid", "CF"), happened: at("/StatusCallbackEvent")},
 	{kind: "message", id: first(sid("/MessageSid", "SM"), sid("/MessageSid", "MM"), sid("/SmsSid", "SM"), sid("/SmsSid", "MM")), happened: first(at("/MessageStatus"), at("/SmsStatus")), steps: twilioMessageSteps},
 	{kind: "call", id: sid("/CallSid", "CA"), happened: at("/CallStatus"), steps: twilioSteps},
@@ -54,6 +57,13 @@ var (
 		"completed": "5", "busy": "5", "failed": "5", "no-answer": "5", "canceled": "5", "absent": "5",
 	}
 )
+
+// twilioRecordingSteps know what comes to the address of an action as well, without a status: the recording is over.
+var twilioRecordingSteps = func() map[string]string {
+	steps := maps.Clone(twilioSteps)
+	steps[""] = twilioSteps["completed"]
+	return steps
+}()
 
 var sidShape = pattern(`^[A-Z]{2}[0-9a-f]{32}$`)
 
@@ -113,6 +123,22 @@ func twilioVersion(r reading) string {
 	}
 	return ""
 }
+
+// twilioCounted tells by the type whether such objects are ordered by how far they have come, or by a number: a status
+// that is not known must not be ranked by a time beside that.
+func twilioCounted(eventType string) bool {
+	kind, _, _ := strings.Cut(eventType, ".")
+	for _, o := range twilioObjects {
+		if o.kind == kind {
+			return o.steps != nil || kind == "conference"
+		}
+	}
+	return false
+}
+
+// twilioDated tells whether a delivery has to have a version: those of a conversation have none, and are all ranked by
+// when they were received.
+func twilioDated(r reading) bool { return at("/specversion")(r) != "" || twilioCounted(r.typ) }
 
 var twilioAccountShape = pattern(`AC[0-9a-f]{32}`)
 

@@ -156,10 +156,10 @@ func TestTwilioFacts(t *testing.T) {
 		{"one that was not yet", strings.Replace(twilioBody, "delivered", "sent", 1), "message.sent", "message", twilioMessage, "4"},
 		{"one that came in", "SmsStatus=received&Body=hi&NumMedia=1&MessageSid=" + id("MM"), "message.received", "message", id("MM"), "4"},
 		{"a name of former times", "SmsStatus=sending&SmsSid=" + id("SM"), "message.sending", "message", id("SM"), "3"},
-		{"a status that is new", "MessageStatus=lost&MessageSid=" + id("SM"), "message.lost", "message", id("SM"), ""},
+		{"a status that is new", "MessageStatus=lost&MessageSid=" + id("SM"), "message.lost", "", "", ""},
 		{"as JSON", payload(t, "twilio-message-status.json"), "message.delivered", "message", twilioMessage, "5"},
 		{"a call", "CallStatus=in-progress&CallSid=" + id("CA"), "call.in-progress", "call", id("CA"), "4"},
-		{"a call that says nothing", "Digits=1&CallSid=" + id("CA"), "call", "call", id("CA"), ""},
+		{"a call that says nothing", "Digits=1&CallSid=" + id("CA"), "call", "", "", ""},
 		{"a recording of a call", "RecordingStatus=completed&CallStatus=completed&RecordingSid=" + id("RE") + "&CallSid=" + id("CA"), "recording.completed", "recording", id("RE"), "5"},
 		{"its text", "TranscriptionStatus=failed&TranscriptionSid=" + id("TR") + "&RecordingSid=" + id("RE"), "transcription.failed", "transcription", id("TR"), "5"},
 		{"a conference", "StatusCallbackEvent=participant-join&SequenceNumber=7&ConferenceSid=" + id("CF") + "&CallSid=" + id("CA"), "conference.participant-join", "conference", id("CF"), "7"},
@@ -169,8 +169,11 @@ func TestTwilioFacts(t *testing.T) {
 		req := posted(tt.body, "I-Twilio-Idempotency-Token", "token")
 		got := identify(t, "twilio", req, webhook.Rule{})
 		want := webhook.Fact{Type: tt.typ, Kind: tt.kind, ObjectID: tt.object, Version: tt.version, DeliveryID: "token", Key: got.Key, Digest: got.Digest}
-		if tt.kind == "" {
+		switch {
+		case tt.kind == "" && tt.body == event:
 			want.Flaw, want.Key, want.SenderID = none, "EZ1", "EZ1"
+		case tt.kind == "": // ranked by a time beside numbers it would be the newest for ever
+			want.Flaw = "the body has no version where this kind of event has it"
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(got.Digest) != 64 {
 			t.Errorf("%s: %s", tt.name, diff)

@@ -76,19 +76,17 @@ type Rule struct {
 	Version *document.Pointer // where its version is; nil: as the row says
 }
 
-// A Fact is what a delivery says: the same for every delivery of one event but for DeliveryID and,
-// where a sender signs each try anew, SignedAt.
+// A Fact is what a delivery says: the same for every delivery of one event but for DeliveryID.
 type Fact struct {
-	Type       string    // the sender's own word: "product.updated"
-	Key        string    // the event key: equal for every delivery of the event, and covered by the signature where the sender signs any id
-	Digest     string    // of what is reported, without what changes on a retry: hex SHA-256
-	DeliveryID string    // the sender's id of this delivery, often unsigned and not unique: for search only
-	SenderID   string    // the sender's id of the event, empty where it has none: for search
-	Kind       string    // of the object; empty together with ObjectID
-	ObjectID   string    // the sender's id of the object; empty when Flaw says why
-	Version    string    // of the object, as the payload says: a time or a whole number; empty: none
-	SignedAt   time.Time // the signed time, as fine as the sender writes it; zero where it signs none
-	Flaw       string    // why nothing can be done for the event; empty: nothing is wrong
+	Type       string // the sender's own word: "product.updated"
+	Key        string // the event key: equal for every delivery of the event, and covered by the signature where the sender signs any id
+	Digest     string // of what is reported, without what changes on a retry: hex SHA-256
+	DeliveryID string // the sender's id of this delivery, often unsigned and not unique: for search only
+	SenderID   string // the sender's id of the event, empty where it has none: for search
+	Kind       string // of the object; empty together with ObjectID
+	ObjectID   string // the sender's id of the object; empty when Flaw says why
+	Version    string // of the object, as the payload says: a time or a whole number; empty: none, or Flaw says why
+	Flaw       string // why nothing can be done for the event; empty: nothing is wrong
 
 	// Environment is [Test] or [Production] where the sender says which (livemode, test_mode), else empty.
 	// It is not signed everywhere, and decides only what is left out.
@@ -146,6 +144,10 @@ type Scheme struct {
 	idText      field // in place of id, of a sender whose id has to be put together; nil: id says where
 	version     document.Pointer
 	versionText field                              // in place of version, of a sender that writes no time or whole number; nil: version says where
+	dated       func(reading) bool                 // tells whether a body without a version is not what the sender sends; nil: it may be, and when it was received stands in
+	counted     func(eventType string) bool        // tells whether the versions are whole numbers; nil: all are times
+	local       map[string]string                  // places of times by the source's own clock, and where the same time is in UTC
+	worldwide   bool                               // an id names one object, whatever the source
 	flaw        func(object map[string]any) string // a body that is signed and still not what it should be; nil: none known
 	misfit      func(reading) string               // the same, of a sender whose unsigned headers must fit the body; nil: none known
 

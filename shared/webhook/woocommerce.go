@@ -40,9 +40,14 @@ var wooCommerce = Scheme{
 	kind:       upToFirstDot,
 	id:         pointerTo("/id"),
 	version:    pointerTo("/date_modified_gmt"),
-	flaw:       wooRESTError,
-	fetched:    func(eventType string) http.Header { return http.Header{wooTopic: {eventType}} },
-	changes:    []string{"product.updated", "order.updated", "coupon.updated"}, // its list of customers cannot be asked for changes
+	local: map[string]string{
+		"/date_modified": "/date_modified_gmt", "/date_created": "/date_created_gmt", "/date_paid": "/date_paid_gmt", "/date_completed": "/date_completed_gmt",
+		"/date_expires": "/date_expires_gmt", "/date_on_sale_from": "/date_on_sale_from_gmt", "/date_on_sale_to": "/date_on_sale_to_gmt",
+	},
+	flaw:    wooRESTError,
+	misfit:  wooMisfit,
+	fetched: func(eventType string) http.Header { return http.Header{wooTopic: {eventType}} },
+	changes: []string{"product.updated", "order.updated", "coupon.updated"}, // its list of customers cannot be asked for changes
 }
 
 var wooPingBody = pattern(`^webhook_id=[0-9]+$`)
@@ -63,6 +68,40 @@ func wooRESTError(body map[string]any) string {
 		return ""
 	}
 	return "the shop sent an error of its REST interface in place of the object: it is gone, or the webhook's user may not read it"
+}
+
+// wooMembers are the members that objects of one kind have and those of no other, as the shop's REST interface writes them.
+var wooMembers = map[string][]string{
+	"product":  {"catalog_visibility", "grouped_products", "price_html", "purchasable", "regular_price", "short_description", "sku", "stock_status", "tax_status"},
+	"order":    {"cart_hash", "line_items", "number", "order_key", "payment_method", "prices_include_tax", "shipping_lines", "total"},
+	"coupon":   {"discount_type", "email_restrictions", "excluded_product_ids", "individual_use", "usage_count", "usage_limit"},
+	"customer": {"avatar_url", "is_paying_customer", "role", "username"},
+}
+
+// wooMisfit compares the topic, which is not signed, with what the body is. It must be certain: a body that has nothing
+// of what the topic's kind has, and at least two members of another. A deletion has its id alone.
+func wooMisfit(r reading) string {
+	body, _ := r.doc.(map[string]any)
+	kind := upToFirstDot(r)
+	if _, known := wooMembers[kind]; !known || has(body, wooMembers[kind]) > 0 {
+		return ""
+	}
+	for _, members := range wooMembers {
+		if has(body, members) > 1 {
+			return "the topic, which is not signed, does not fit the body"
+		}
+	}
+	return ""
+}
+
+// has counts the members that are there.
+func has(body map[string]any, names []string) (n int) {
+	for _, name := range names {
+		if _, ok := body[name]; ok {
+			n++
+		}
+	}
+	return n
 }
 
 var (

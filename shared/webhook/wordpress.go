@@ -22,4 +22,5 @@ var wordPress = Scheme{
 	kind:     at("/post/post_type"),
 	idText:   first(whole("/post_id"), whole("/post/ID")),
 	version:  pointerTo("/post/post_modified_gmt"),
+	local:    map[string]string{"/post/post_modified": "/post/post_modified_gmt", "/post/post_date": "/post/post_date_gmt"},
 }

@@ -41,6 +41,7 @@ var zendesk = Scheme{
 	kind:        zendeskKind,
 	idText:      zendeskObjectID,
 	versionText: zendeskVersion,
+	dated:       func(r reading) bool { return zendeskType(r) != "" },
 }
 
 func zendeskProof(r Request) (proof, error) {
