@@ -198,7 +198,8 @@ func without(doc any, steps []string) any {
 
 // typeAndBody is the event key of a sender whose ids are not signed: what happened, and the bytes. A
 // body without a version of its own takes the day in, else the second deletion of an object that came
-// back would be a repeat for ever.
+// back would be a repeat for ever. The price: on another day, be it a retry across midnight (UTC) or what
+// somebody has captured, the same body is a new event, and the newest, since nothing in it says otherwise.
 func typeAndBody(r reading) string {
 	key := typeAndContent(r)
 	if !r.versions {
@@ -211,7 +212,8 @@ func typeAndBody(r reading) string {
 func typeAndContent(r reading) string { return r.typ + "#" + document.Digest(r.content) }
 
 // typeAndFact is the event key of a sender without ids whose bodies may hold what changes on a retry: what
-// happened, and what the digest says of it. As in typeAndBody, a body without a version takes the day in.
+// happened, and what the digest says of it. As in typeAndBody, and at the same price, a body without a version
+// takes the day in.
 func typeAndFact(digest field) field {
 	return func(r reading) string {
 		key := r.typ + "#" + digest(r)

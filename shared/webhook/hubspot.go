@@ -163,7 +163,7 @@ func hubSpotKey(r reading) string {
 }
 
 // hubSpotFact is the event key of a body that is the customer's own: what it says and, since a workflow
-// may well say the same twice, the signed time. Where none is signed the day has to do.
+// may well say the same twice, the signed time. Where none is signed the day has to do, as in typeAndBody.
 func hubSpotFact(r reading) string {
 	key := r.typ + "#" + hubSpotDigest(r)
 	switch {

@@ -53,7 +53,11 @@ func (s Scheme) Kind(eventType string) string {
 	if s.kind == nil {
 		return ""
 	}
-	kind := s.kind(reading{typ: eventType, doc: map[string]any{}})
+	r := reading{typ: eventType, doc: map[string]any{}}
+	kind := s.kind(r)
+	if s.Counts(eventType) { // a row that counts makes its types of the kind and what happened
+		kind = upToFirstDot(r)
+	}
 	if !fitsKeys(kind) {
 		return ""
 	}

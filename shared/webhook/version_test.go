@@ -178,6 +178,9 @@ func TestWhatARowTellsAboutItsVersionsAndObjects(t *testing.T) {
 			t.Errorf("%s: kind %q of product.updated", provider, got)
 		}
 	}
+	if got := row(t, "twilio").Kind("message.sent"); got != "message" {
+		t.Errorf("kind %q of message.sent", got)
+	}
 	if got := row(t, woo).Kind("pro#duct.updated"); got != "" {
 		t.Errorf("a kind that fits no key: %q", got)
 	}

@@ -47,10 +47,12 @@ func Check(set config.Set) config.Faults {
 		c.once(seen, pointer("recipes", r.Name))
 		c.recipe(r)
 	}
+	var all []brought
 	for _, e := range set.Endpoints {
 		c.once(seen, pointer("endpoints", e.Name))
-		c.endpoint(e)
+		all = append(all, c.endpoint(e)...)
 	}
+	c.objects(all)
 	c.personal()
 	c.leaks()
 	return config.Faults(c.faults)

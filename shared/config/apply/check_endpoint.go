@@ -18,7 +18,8 @@ import (
 
 var eventName = regexp.MustCompile(`^[^\s]{1,200}$`)
 
-func (c *checker) endpoint(e config.Endpoint) {
+// endpoint checks one, and tells what it brings that recipes work on.
+func (c *checker) endpoint(e config.Endpoint) (brings []brought) {
 	at := pointer("endpoints", e.Name)
 	c.faults.shape(recipe.IsName(e.Name), at, "not a name", "use letters, digits, dots, dashes and underscores, at most 64")
 	c.faults.shape(e.Scope == c.set.Scope, at, "it belongs to another tenant or environment than the configuration", "apply it with its own")
@@ -42,8 +43,26 @@ func (c *checker) endpoint(e config.Endpoint) {
 			c.faults.add(here, "it is not said what the event is about", "add object: {kind: ..., id: /data/id}: payloads of this provider differ")
 		}
 		c.rule(here, rule)
+		if !known {
+			continue
+		}
+		c.local(here+"/version", rule.Version, scheme)
+		if b, busy := bring(here, event, e, scheme); busy {
+			brings = append(brings, b)
+		}
 	}
 	c.size(at, e)
+	return brings
+}
+
+// local refuses a version by the source's own clock: in autumn that goes through an hour twice.
+func (c *checker) local(at string, version *document.Pointer, s webhook.Scheme) {
+	if version == nil {
+		return
+	}
+	if utc, ok := s.InUTC(*version); ok {
+		c.faults.add(at, "a time by the clock of the source, which goes back an hour in autumn: the older version would be the newer", "use "+utc+", the same time in UTC")
+	}
 }
 
 func (c *checker) publicURL(at string, e config.Endpoint) {
