@@ -63,7 +63,7 @@ func (p *program) decide(ctx context.Context, id string, v verdict, f deciding) 
 	}
 	asks := p.Confirm != nil && !p.yes && !p.json
 	if !asks && f.digest == "" {
-		return usage("say with --digest which draft was looked at; `%s` shows it", p.suggest("show "+id))
+		return usage("say with --digest which draft was looked at; `%s` shows it", p.suggest("show "+word(id)))
 	}
 	c, err := p.connect(ctx)
 	if err != nil {

@@ -138,5 +138,5 @@ func (p *program) interrupted(err error, h client.Held) error {
 	case h.After == "" || h.DryRun:
 		return err
 	}
-	return fmt.Errorf("%w. It is not done; go on with: %s", err, p.suggest(fmt.Sprintf("erase --object %s --reason %q --after %s", h.Object, h.Reason, h.After)))
+	return fmt.Errorf("%w. It is not done; go on with: %s", err, p.goOn(map[string]string{"after": h.After}))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -98,8 +99,8 @@ func TestWhatIsInterruptedInACallSaysSo(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"erase", "--reason", "asked to"}, `go on with: engang erase --object product:794 --reason "asked to" --after last`},
-		{[]string{"erase", "--reason", "asked to", "--json"}, `go on with: engang erase --object product:794 --reason \"asked to\" --after last`},
+		{[]string{"erase", "--reason", "asked to"}, `go on with: engang erase --reason 'asked to' --object product:794 --target http://127.0.0.1:`},
+		{[]string{"erase", "--reason", "asked to", "--json"}, `go on with: engang erase --reason 'asked to' --json --object product:794 --target http://127.0.0.1:`},
 		{[]string{"erase", "--dry-run"}, "nothing was changed, and not everything was counted"},
 		{[]string{"export", "--reason", "a request"}, "nothing was written; the same command begins again"},
 		{[]string{"export", "--reason", "a request", "--json"}, "nothing was written; the same command begins again"},
@@ -131,9 +132,26 @@ func TestAnErasureThatIsInterruptedSaysHowToGoOn(t *testing.T) {
 		defer cancel()
 		api.answer["/api/erase"] = inTurn(erased(func(e *control.Erased) { e.Next = "last" }), c.last)
 		code, stdout, stderr := run(t, ctx, "erase", "--object", "product:794", "--reason", "asked to", "--target", api.url)
-		if code != c.code || stdout != "" || !strings.Contains(stderr, `go on with: engang erase --object product:794 --reason "asked to" --after last`) {
+		if code != c.code || stdout != "" || !strings.Contains(stderr, `go on with: engang erase --object product:794 --reason 'asked to' --target `+api.url+" --after last") {
 			t.Errorf("%s: exit %d %s%s", c.name, code, stdout, stderr)
 		}
+	}
+}
+
+// The command that goes on is pasted into a shell. What stands in a name or a reason is of people and of senders, and no
+// command; where it is to be done stands in it too.
+func TestTheCommandThatGoesOnIsWhatWasMeant(t *testing.T) {
+	api := serveCanned(t)
+	api.answer["/api/erase"] = inTurn(erased(func(e *control.Erased) { e.Next = "last" }), refusal{503, `{"title":"Temporarily unavailable"}`})
+	args := []string{"erase", "--object", "customer:17;echo hurt", "--reason", "a refund of $5, `echo it's`\n\"done\"", "--target", api.url}
+	_, _, stderr := run(t, t.Context(), args...)
+	_, command, ok := strings.Cut(stderr, "go on with: engang ")
+	if !ok {
+		t.Fatal(stderr)
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\0' `+command).Output()
+	if want := strings.Join(append(args, "--after", "last", ""), "\x00"); err != nil || string(out) != want {
+		t.Errorf("%s\nis read by a shell as %q, want %q; %v", command, out, want, err)
 	}
 }
 

@@ -71,20 +71,12 @@ func (p *program) goOn(flags map[string]string) string {
 			}
 			continue
 		}
-		words = append(words, shellWord(p.Args[i]))
+		words = append(words, word(p.Args[i]))
 	}
 	for _, name := range []string{"since", "until", "after"} {
 		if value := flags[name]; value != "" {
-			words = append(words, "--"+name, shellWord(value))
+			words = append(words, "--"+name, word(value))
 		}
 	}
 	return p.suggest(strings.Join(words, " "))
-}
-
-// shellWord quotes what a shell would take apart.
-func shellWord(s string) string {
-	if s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:@=+,") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
