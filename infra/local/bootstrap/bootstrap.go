@@ -103,6 +103,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Start starts a process, and returns when it asks for its first event. Its error is a [*StartError] if the process
 // ended before, said that it cannot begin, or took longer than Lambda allows; then no process is left.
 func (p Program) Start(ctx context.Context) (*Environment, error) {
+	path, err := filepath.Abs(p.Path) // the process runs in its own folder
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.Name, err)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("open the runtime API: %w", err)
@@ -111,8 +115,8 @@ func (p Program) Start(ctx context.Context) (*Environment, error) {
 	e := newEnvironment(p)
 	e.server = &http.Server{Handler: e.routes(), ReadHeaderTimeout: 10 * time.Second}
 	go e.server.Serve(listener)
-	e.cmd = exec.Command(p.Path) // not bound to ctx: the environment outlives its start
-	e.cmd.Dir = filepath.Dir(p.Path)
+	e.cmd = exec.Command(path) // not bound to ctx: the environment outlives its start
+	e.cmd.Dir = filepath.Dir(path)
 	e.cmd.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + address, "_HANDLER=bootstrap", "LAMBDA_TASK_ROOT=" + e.cmd.Dir, "AWS_EXECUTION_ENV=AWS_Lambda_provided.al2023", "TZ=:UTC"}
 	if p.Env != nil {
 		e.cmd.Env = append(e.cmd.Env, p.Env(address)...)

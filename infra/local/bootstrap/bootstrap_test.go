@@ -224,6 +224,21 @@ func TestAProcessIsKilled(t *testing.T) {
 	}
 }
 
+// As `sam build` and the README name the folder: from where one stands.
+func TestAProcessIsStartedFromARelativeFolder(t *testing.T) {
+	p := program(t, "echo")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Path, err = filepath.Rel(here, p.Path); err != nil {
+		t.Fatal(err)
+	}
+	if e := start(t, p); !e.Alive() {
+		t.Error("it is gone")
+	}
+}
+
 func TestWhyAProcessDoesNotBegin(t *testing.T) {
 	for _, c := range []struct {
 		does string
