@@ -105,16 +105,26 @@ type Control struct{ d Deps }
 // New makes a control.
 func New(d Deps) *Control { return &Control{d} }
 
-// Scope finds the tenant and environment that a call is about: the one that is named, else that of the
-// named endpoint, else the only one there is. It returns an error that wraps [ErrScope] when there is
-// more than one, and [config.ErrUnknown] for an endpoint that is not configured.
+// Scope finds the tenant and environment that a call is about: that of the named endpoint, else the one that is
+// named, else the only one there is. It returns an error that wraps [ErrScope] when there is more than one, and
+// [config.ErrUnknown] for an endpoint that is not configured in what is named. What is named in full is taken for an
+// endpoint that is configured nowhere: events that it took are kept.
 func (c *Control) Scope(ctx context.Context, named object.Scope, endpoint string) (object.Scope, error) {
-	switch {
-	case named.Tenant != "" && named.Environment != "":
-		return named, nil
-	case endpoint != "":
+	whole := named.Tenant != "" && named.Environment != ""
+	if endpoint != "" {
 		e, _, err := c.d.Endpoints.Endpoint(ctx, endpoint)
-		return e.Scope, err
+		switch {
+		case whole && errors.Is(err, config.ErrUnknown):
+			return named, nil
+		case err != nil:
+			return object.Scope{}, err
+		case !Within(named, e.Scope):
+			return object.Scope{}, fmt.Errorf("endpoint %s in %s: %w", endpoint, named, config.ErrUnknown)
+		}
+		return e.Scope, nil
+	}
+	if whole {
+		return named, nil
 	}
 	all, err := c.d.Store.Scopes(ctx)
 	if err != nil {
@@ -122,7 +132,7 @@ func (c *Control) Scope(ctx context.Context, named object.Scope, endpoint string
 	}
 	var fit []object.Scope
 	for _, s := range all {
-		if (named.Tenant == "" || named.Tenant == s.Tenant) && (named.Environment == "" || named.Environment == s.Environment) {
+		if Within(named, s) {
 			fit = append(fit, s)
 		}
 	}
@@ -133,6 +143,11 @@ func (c *Control) Scope(ctx context.Context, named object.Scope, endpoint string
 		return fit[0], nil
 	}
 	return object.Scope{}, &ScopeError{fit}
+}
+
+// Within tells whether a tenant and environment are what is named. What is left out fits all.
+func Within(named, s object.Scope) bool {
+	return (named.Tenant == "" || named.Tenant == s.Tenant) && (named.Environment == "" || named.Environment == s.Environment)
 }
 
 // Endpoint shows what is configured for an address. References of secrets are shown, secrets never.

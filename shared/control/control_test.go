@@ -39,6 +39,13 @@ func TestScope(t *testing.T) {
 		{"two fit a half name", []object.Scope{shop, other}, object.Scope{Environment: "test"}, "", object.Scope{}, control.ErrScope},
 		{"nothing was applied", nil, object.Scope{}, "", object.Scope{}, config.ErrUnknown},
 		{"an endpoint that is not configured", []object.Scope{shop}, object.Scope{}, "who", object.Scope{}, config.ErrUnknown},
+		{"an endpoint where it is", []object.Scope{shop, prod}, shop, "woo-shop", shop, nil},
+		{"an endpoint of another tenant", []object.Scope{shop, other}, object.Scope{Tenant: "other"}, "woo-shop", object.Scope{}, config.ErrUnknown},
+		{"an endpoint of another environment", []object.Scope{shop, prod}, object.Scope{Environment: "production"}, "woo-shop", object.Scope{}, config.ErrUnknown},
+		{"an endpoint that is not in what is named", []object.Scope{shop, prod}, prod, "woo-shop", object.Scope{}, config.ErrUnknown},
+		{"an endpoint of a tenant that there is not", []object.Scope{shop}, object.Scope{Tenant: "nosuch"}, "woo-shop", object.Scope{}, config.ErrUnknown},
+		{"an endpoint that is not configured in half a name", []object.Scope{shop}, object.Scope{Tenant: "shop"}, "who", object.Scope{}, config.ErrUnknown},
+		{"an endpoint that is configured no more, where it was", []object.Scope{shop, prod}, prod, "who", prod, nil},
 	} {
 		m := newMemory()
 		m.scopes = c.have

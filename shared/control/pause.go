@@ -148,7 +148,7 @@ func sameHold(a, b pause.Pause) bool {
 
 // Resume ends a pause, and for a model closes its breaker too, whoever opened it; and records it. What was not
 // held is no error, which makes it safe to ask again. Held events come back by themselves. Errors are those
-// of [Control.Pause]; what is not configured any more can be resumed.
+// of [Control.Pause]; what is not configured any more can be resumed as long as it is held.
 func (c *Control) Resume(ctx context.Context, p Pausing) (Resumption, error) {
 	if err := errors.Join(answerable(p.By, p.Reason), shaped(p.Target)); err != nil {
 		return Resumption{}, err
@@ -156,6 +156,9 @@ func (c *Control) Resume(ctx context.Context, p Pausing) (Resumption, error) {
 	scope := p.Target.Scope
 	found, err := c.holds(ctx, scope)
 	if err != nil {
+		return Resumption{}, err
+	}
+	if err := c.resumable(ctx, p.Target); err != nil {
 		return Resumption{}, err
 	}
 	doc := Resumption{
@@ -182,6 +185,24 @@ func (c *Control) Resume(ctx context.Context, p Pausing) (Resumption, error) {
 		}
 	}
 	return doc, c.record(ctx, scope, "resume", Look{ID: p.Target.String(), By: p.By, Reason: p.Reason})
+}
+
+// resumable refuses a target that is not configured and not held either: a misspelt name must not look as if it went on.
+func (c *Control) resumable(ctx context.Context, t pause.Target) error {
+	live, err := config.ReadLive(ctx, c.d.Configs, t.Scope)
+	if err != nil || configured(live, t) {
+		return err
+	}
+	all, err := c.d.Store.Pauses(ctx)
+	if err != nil || slices.ContainsFunc(all, func(p pause.Pause) bool { return p.Target == t }) {
+		return err
+	}
+	if t.Kind == pause.AModel {
+		if b, err := c.d.Store.Breaker(ctx, modelOf(t)); err != nil || b.Holds() {
+			return err
+		}
+	}
+	return fmt.Errorf("resume %s of %s: %w", t, t.Scope, config.ErrUnknown)
 }
 
 // shaped refuses what is no target.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/inbox"
 	"engang/shared/object"
@@ -141,7 +142,11 @@ func (h *Handler) endpoint(ctx context.Context, c call) (any, error) {
 	if err := known(c, "tenant", "environment", "name"); err != nil {
 		return nil, err
 	}
-	return h.desk.Endpoint(ctx, c.query.Get("name"))
+	e, err := h.desk.Endpoint(ctx, c.query.Get("name"))
+	if err == nil && !control.Within(named(c), object.Scope{Tenant: e.Tenant, Environment: e.Environment}) {
+		err = config.ErrUnknown
+	}
+	return e, err
 }
 
 func (h *Handler) reveal(ctx context.Context, c call) (any, error) {

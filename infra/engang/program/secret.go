@@ -102,9 +102,20 @@ func (p *program) openDesk(ctx context.Context) (*desk, error) {
 	return &desk{p, c, v, held}, err
 }
 
-// endpoint looks an endpoint up; nil where none of that name is applied.
+// endpoint looks an endpoint up; nil where none of that name is applied in the tenant and environment that are named.
 func (d *desk) endpoint(ctx context.Context, name string) (*control.Endpoint, error) {
-	doc, err := d.c.Endpoint(ctx, name)
+	return d.lookUp(ctx, d.c, name)
+}
+
+// ofAnybody looks an endpoint up whoever has it; nil where none of that name is applied.
+func (d *desk) ofAnybody(ctx context.Context, name string) (*control.Endpoint, error) {
+	c := *d.c
+	c.Tenant, c.Environ = "", ""
+	return d.lookUp(ctx, &c, name)
+}
+
+func (d *desk) lookUp(ctx context.Context, c *client.Client, name string) (*control.Endpoint, error) {
+	doc, err := c.Endpoint(ctx, name)
 	if refused, ok := errors.AsType[*client.Problem](err); ok && refused.Status == http.StatusNotFound {
 		return nil, nil
 	}
@@ -224,7 +235,7 @@ func (d *desk) check(ctx context.Context, at slot, scheme *webhook.Scheme, value
 		if folder(path) == folder(at.path) {
 			return &failure{exitState, fmt.Errorf("this secret stands in %s already", path)}
 		}
-		e, err := d.endpoint(ctx, folder(path))
+		e, err := d.ofAnybody(ctx, folder(path))
 		if err != nil {
 			return err
 		}

@@ -292,7 +292,7 @@ func (d *desk) others(ctx context.Context, at slot, own map[string]bool) ([]diag
 		owner, asked := owners[folder(path)]
 		if !asked {
 			var err error
-			if owner, err = d.endpoint(ctx, folder(path)); err != nil {
+			if owner, err = d.ofAnybody(ctx, folder(path)); err != nil {
 				return nil, err
 			}
 			owners[folder(path)] = owner
