@@ -150,7 +150,7 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		}
 		for _, e := range endpoints {
 			watched = watched || e.SilentAfterSeconds > 0
-			if err := errors.Join(r.listen(ctx, e, &report), r.look(ctx, e, &report)); err != nil {
+			if err := r.turn(ctx, e, &report); err != nil {
 				faults = append(faults, fmt.Errorf("endpoint %s: %w", e.Name, err))
 			}
 		}
@@ -159,6 +159,12 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		r.tellSilent(ctx, report.Silent)
 	}
 	return report, errors.Join(faults...)
+}
+
+// turn is one endpoint's. A panic is a bug: the next run meets the endpoint again, and the others have theirs in this one.
+func (r *Runner) turn(ctx context.Context, e config.Endpoint, report *Report) (err error) {
+	defer telemetry.Recover(ctx, r.Log, &err, slog.String("endpoint", e.Name))
+	return errors.Join(r.listen(ctx, e, report), r.look(ctx, e, report))
 }
 
 // endpoints are the live endpoints of a scope that there is something to do for, in the order of their names.

@@ -3,6 +3,7 @@ package catchup_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -149,5 +150,27 @@ func TestOneEndpointsFaultIsItsOwn(t *testing.T) {
 	}
 	if _, there := w.items["e-none"]; there {
 		t.Error("e-none was not to be caught up")
+	}
+}
+
+// One endpoint whose objects a bug of ours cannot stand keeps no other one waiting.
+func TestOneEndpointsBugIsItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.products(thing{id: 1, changed: after(-60)})
+	bad := w.endpoints["woo-shop"]
+	bad.Name = "a-bug"
+	w.endpoints["a-bug"] = bad
+	w.onTake = func(f inbox.Fetched) error {
+		if f.Endpoint == "a-bug" {
+			panic("hush")
+		}
+		return nil
+	}
+	report, err := w.try()
+	if err == nil || !strings.Contains(err.Error(), "a-bug") || strings.Contains(err.Error()+w.log.String(), "hush") {
+		t.Errorf("%v, log %s", err, &w.log)
+	}
+	if report.New != 1 || len(w.order) != 1 {
+		t.Errorf("report %+v, %d objects taken", report, len(w.order))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,6 +111,37 @@ func TestAnEventIsNotParkedWithoutItsNotice(t *testing.T) {
 		}
 		if r := d.sweep(); r.Parked != 1 || len(d.notices) != 1 {
 			t.Errorf("the next sweep: %+v, notices %v", r, d.notices)
+		}
+	})
+}
+
+// poison is a table with an event that a bug of ours cannot stand.
+type poison struct {
+	reconcile.Events
+	id inbox.EventID
+}
+
+func (p poison) Event(ctx context.Context, id inbox.EventID) (inbox.Event, error) {
+	if id == p.id {
+		panic("hush")
+	}
+	return p.Events.Event(ctx, id)
+}
+
+func TestOnePoisonEventDoesNotEndASweep(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		for _, key := range []string{"a", "b", "c", "d"} {
+			d.receive(key)
+		}
+		bad := d.receive("poison")
+		d.now = d.now.Add(d.limits.Age + time.Second)
+		s := reconcile.New(reconcile.Deps{Events: poison{d.table, bad}, Queue: d, Notices: d, Limits: d.limits, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: func() time.Time { return d.now }})
+		r, err := s.Sweep(t.Context())
+		if err == nil || !strings.Contains(err.Error(), string(bad)) || strings.Contains(err.Error(), "hush") || r.Sent != 4 || r.Faults != 1 || !r.Complete || r.AgeKnown {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if r := d.sweep(); r.Sent != 1 || d.sent[4] != bad { // when the bug is mended
+			t.Errorf("the next sweep: %+v, sent %v", r, d.sent)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/telemetry"
 )
 
 // Events is the table, as far as a sweep needs it.
@@ -146,7 +147,9 @@ func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
 }
 
 // one handles one due event, or only looks at it: the index may be old, so the event itself is read first.
-func (s *Sweeper) one(ctx context.Context, id inbox.EventID, look bool, r *Report) error {
+// A panic is a bug: the next sweep meets the event again, and the others have theirs in this one.
+func (s *Sweeper) one(ctx context.Context, id inbox.EventID, look bool, r *Report) (err error) {
+	defer telemetry.Recover(ctx, s.Log, &err, slog.String("event", string(id)))
 	ev, err := s.Events.Event(ctx, id)
 	if errors.Is(err, inbox.ErrNotFound) {
 		return nil // the index is behind

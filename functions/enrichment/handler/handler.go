@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"engang/shared/enrich"
 	"engang/shared/inbox"
 	"engang/shared/queue"
+	"engang/shared/telemetry"
 )
 
 // runner is the use case.
@@ -79,12 +79,7 @@ func (h *Handler) one(ctx context.Context, m events.SQSMessage) (done bool) {
 // run sends a message to the use case. A panic is a bug: it costs this message an attempt, and not its
 // neighbours theirs.
 func (h *Handler) run(ctx context.Context, m events.SQSMessage) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.log.ErrorContext(ctx, "bug", "message_id", m.MessageId, "kind", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("bug, see message %s in the log", m.MessageId)
-		}
-	}()
+	defer telemetry.Recover(ctx, h.log, &err, slog.String("message_id", m.MessageId))
 	msg, err := queue.Decode(m.Body)
 	switch {
 	case err != nil:

@@ -70,7 +70,10 @@ func (h *Handler) Handle(ctx context.Context, e events.APIGatewayV2HTTPRequest) 
 	return out, nil
 }
 
-func (h *Handler) deliver(ctx context.Context, e events.APIGatewayV2HTTPRequest) (intake.Reply, error) {
+// deliver hands a delivery to the use case. A panic is a bug: it costs this delivery an answer of 500, upon which the
+// sender repeats it, and not the process.
+func (h *Handler) deliver(ctx context.Context, e events.APIGatewayV2HTTPRequest) (_ intake.Reply, err error) {
+	defer telemetry.Recover(ctx, h.log, &err, slog.String("request_id", e.RequestContext.RequestID))
 	req, err := request(e)
 	if err != nil {
 		telemetry.Measure(ctx, h.log, telemetry.Count("Refused", 1))

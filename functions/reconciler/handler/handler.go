@@ -11,6 +11,7 @@ import (
 
 	"engang/shared/catchup"
 	"engang/shared/reconcile"
+	"engang/shared/telemetry"
 )
 
 // sweeper is the use case that sends what is stored and not settled.
@@ -32,14 +33,15 @@ type Handler struct {
 
 // Handle makes one sweep, and looks after the sources in what time is left. Their errors fail the invocation, so
 // that the function's own error alarm sees them; what could not be handled is met again by the next one.
-func (h *Handler) Handle(ctx context.Context, _ events.EventBridgeEvent) error {
-	r, err := h.sweeper.Sweep(ctx)
+func (h *Handler) Handle(ctx context.Context, e events.EventBridgeEvent) error {
+	reference := slog.String("schedule_event", e.ID)
+	r, err := h.sweep(ctx, reference)
 	measure(ctx, h.log, r)
 	h.log.InfoContext(ctx, "swept", "due", r.Due, "sent", r.Sent, "parked", r.Parked, "faults", r.Faults, "backlog", r.Backlog, "oldest", r.Oldest.String())
 	if err != nil {
 		h.log.ErrorContext(ctx, "sweep incomplete", "err", err)
 	}
-	found, missed := h.sources.Run(ctx)
+	found, missed := h.run(ctx, reference)
 	if found.Pages > 0 {
 		h.log.InfoContext(ctx, "sources asked", "pages", found.Pages, "objects", found.Objects, "new", found.New)
 	}
@@ -47,4 +49,16 @@ func (h *Handler) Handle(ctx context.Context, _ events.EventBridgeEvent) error {
 		h.log.ErrorContext(ctx, "sources not looked after", "err", missed)
 	}
 	return errors.Join(err, missed)
+}
+
+// sweep makes a sweep. A panic is a bug, and keeps the sources from nothing.
+func (h *Handler) sweep(ctx context.Context, reference slog.Attr) (_ reconcile.Report, err error) {
+	defer telemetry.Recover(ctx, h.log, &err, reference)
+	return h.sweeper.Sweep(ctx)
+}
+
+// run looks after the sources. Its panic is a bug too.
+func (h *Handler) run(ctx context.Context, reference slog.Attr) (_ catchup.Report, err error) {
+	defer telemetry.Recover(ctx, h.log, &err, reference)
+	return h.sources.Run(ctx)
 }

@@ -74,6 +74,41 @@ func TestAnIncompleteSweepFailsTheInvocation(t *testing.T) {
 	}
 }
 
+// broken panics with content, in one of its two tasks.
+type broken struct {
+	script
+	sweep bool
+}
+
+func (b *broken) Sweep(ctx context.Context) (reconcile.Report, error) {
+	if b.sweep {
+		panic("hush")
+	}
+	return b.script.Sweep(ctx)
+}
+
+func (b *broken) Run(ctx context.Context) (catchup.Report, error) {
+	if !b.sweep {
+		panic("hush")
+	}
+	return b.script.Run(ctx)
+}
+
+func TestABugInOneTaskKeepsTheOtherFromNothing(t *testing.T) {
+	for _, sweep := range []bool{true, false} {
+		var log strings.Builder
+		b := &broken{sweep: sweep}
+		h := &Handler{sweeper: b, sources: b, log: slog.New(slog.NewJSONHandler(&log, nil))}
+		err := h.Handle(t.Context(), events.EventBridgeEvent{ID: "schedule-1"})
+		if err == nil || !strings.Contains(err.Error(), "schedule-1") || b.sweeps+b.runs != 1 {
+			t.Errorf("%v after %d sweeps and %d looks after the sources", err, b.sweeps, b.runs)
+		}
+		if !strings.Contains(log.String(), `"msg":"bug","schedule_event":"schedule-1","kind":"string"`) || strings.Contains(log.String(), "hush") || sweep && strings.Contains(log.String(), "Heartbeat") {
+			t.Errorf("log %s", &log)
+		}
+	}
+}
+
 var errDown = errors.New("store down")
 
 func TestSettingsReportEveryFaultAtOnce(t *testing.T) {
