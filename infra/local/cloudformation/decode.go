@@ -14,6 +14,8 @@ type call struct {
 	arg  any
 }
 
+func (c call) String() string { return fmt.Sprintf("!%s %v", c.name, c.arg) }
+
 // decode reads YAML into map[string]any, []any, string, int64, float64, bool, nil and call.
 func decode(raw []byte) (any, error) {
 	file, err := parser.ParseBytes(raw, 0)

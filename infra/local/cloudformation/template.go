@@ -24,6 +24,7 @@ var ErrMissing = errors.New("not in the template")
 // A Template is what a file declares. It does not change, and is safe for concurrent use.
 type Template struct {
 	path       string
+	document   map[string]any
 	parameters map[string]any
 	conditions map[string]any
 	globals    any
@@ -78,7 +79,7 @@ func Parse(raw []byte) (*Template, error) {
 		return m
 	}
 	t := &Template{
-		parameters: map[string]any{}, conditions: section("Conditions"),
+		document: root, parameters: map[string]any{}, conditions: section("Conditions"),
 		globals: section("Globals")["Function"], resources: section("Resources"),
 	}
 	for name, p := range section("Parameters") {
@@ -95,6 +96,10 @@ func Parse(raw []byte) (*Template, error) {
 
 // Path is the file that was read, or "".
 func (t *Template) Path() string { return t.path }
+
+// Written is the whole document as it stands in the file, not to be changed. What an intrinsic function makes is not there
+// yet: it prints as it is written, !Ref Table.
+func (t *Template) Written() map[string]any { return t.document }
 
 // With returns the same template with other values of some parameters.
 func (t *Template) With(values map[string]string) *Template {

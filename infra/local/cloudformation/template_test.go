@@ -2,6 +2,7 @@ package cloudformation_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,6 +170,19 @@ func TestTheRepositorysTemplateEvaluates(t *testing.T) {
 	for _, id := range tpl.OfType("AWS::Serverless::Function") {
 		if n, err := tpl.Number(world{}, id, "Timeout"); err != nil || n <= 0 {
 			t.Errorf("%s: timeout %d, %v", id, n, err)
+		}
+	}
+}
+
+func TestWhatIsWrittenPrintsAsItIsWritten(t *testing.T) {
+	tpl, err := cloudformation.Parse([]byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	properties := tpl.Written()["Resources"].(map[string]any)["F"].(map[string]any)["Properties"].(map[string]any)
+	for name, want := range map[string]string{"A": "!Ref Table", "D": "!GetAtt [Table Arn]", "E": "!If [Reserve !Ref Reserved !Ref AWS::NoValue]", "J": "[1 !Ref AWS::NoValue 2]"} {
+		if got := fmt.Sprint(properties[name]); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
 }
