@@ -19,7 +19,7 @@ import (
 )
 
 // guides are the runbooks of what is no alarm.
-var guides = []string{"own-domain", "own-key", "upgrade"}
+var guides = []string{"parameters", "own-domain", "own-key", "upgrade"}
 
 // unheard is how alarms take it that their metric is not told, where that is not "all is well". An age that could not be
 // looked at is not told.

@@ -44,7 +44,8 @@ var (
 	outputKey  = regexp.MustCompile(`OutputKey=='([A-Za-z]+)'`)
 	metricName = regexp.MustCompile(`--metric-name ([A-Za-z]+)`)
 	message    = regexp.MustCompile(`\$\.msg = "([^"]+)"`)
-	overrides  = regexp.MustCompile(`--parameter-overrides ([^` + "`" + `\n#)]*)`)
+	overrides  = regexp.MustCompile(`(?:--parameter-overrides|[Ss]et ` + "`" + `|set --) ?([^` + "`" + `\n#)]*)`)
+	deploys    = regexp.MustCompile("sam deploy[^`\n]*")
 	parameter  = regexp.MustCompile(`\b([A-Z][A-Za-z]+)=`)
 )
 
@@ -104,6 +105,12 @@ func unhelpful(file, text string, known place) []string {
 			if !known.parameters[p[1]] {
 				add("no parameter %s", p[1])
 			}
+		}
+	}
+	for _, command := range deploys.FindAllString(text, -1) {
+		aimed := strings.Contains(command, " --config-env ") || strings.Contains(command, " --stack-name ")
+		if command != "sam deploy" && (!aimed || !strings.Contains(text, "sam build")) {
+			add("deploys what lies there, or to wherever: %s", command)
 		}
 	}
 	return faults
@@ -230,7 +237,7 @@ aws logs tail /engang/$STACK/a --filter-pattern '{ $.msg = "swept" }'
 
 ## Do
 
-` + "`engang pause endpoint NAME`, `sam deploy --parameter-overrides Size=1`" + `
+` + "`engang pause endpoint NAME`, set `Size=1` (`infra/runbooks/parameters.md`), `sam build && sam deploy --config-env test`" + `
 
 ## Undo
 
@@ -254,6 +261,8 @@ func TestRunbookRuleFindsWhatDoesNotHelp(t *testing.T) {
 		{"a log group that is not there", "$STACK/a", "$STACK/b", "good: no log group /engang/$STACK/b"},
 		{"a line that nobody writes", `"swept"`, `"sweeped"`, `good: no line "sweeped"`},
 		{"a parameter that is not there", "Size=1", "Sise=1", "good: no parameter Sise"},
+		{"a deploy to wherever", "deploy --config-env test", "deploy --parameter-overrides Size=1", "good: deploys what lies there, or to wherever: sam deploy --parameter-overrides Size=1"},
+		{"a deploy of what lies there", "sam build && ", "", "good: deploys what lies there, or to wherever: sam deploy --config-env test"},
 		{"a resource that is not there", "aws logs", "aws x --logical-resource-id AFunctionHour; aws logs", "good: no resource AFunctionHour"},
 		{"an output that is not there", "aws logs", "aws x --query \"OutputKey=='Table'\"; aws logs", "good: no output Table"},
 		{"a metric that is not there", "aws logs", "aws x --metric-name Beat; aws logs", "good: no metric Beat"},
