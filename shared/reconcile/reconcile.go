@@ -149,7 +149,7 @@ func (s *Sweeper) shard(ctx context.Context, shard int, r *Report) error {
 // one handles one due event, or only looks at it: the index may be old, so the event itself is read first.
 // A panic is a bug: the next sweep meets the event again, and the others have theirs in this one.
 func (s *Sweeper) one(ctx context.Context, id inbox.EventID, look bool, r *Report) (err error) {
-	defer telemetry.Recover(ctx, s.Log, &err, slog.String("event", string(id)))
+	defer telemetry.Recover(ctx, s.Log, &err, slog.String("event_id", string(id)))
 	ev, err := s.Events.Event(ctx, id)
 	if errors.Is(err, inbox.ErrNotFound) {
 		return nil // the index is behind
@@ -185,7 +185,7 @@ func (s *Sweeper) send(ctx context.Context, ev inbox.Event, r *Report) error {
 	}
 	r.Sent++
 	s.sent.add(ev.ID)
-	s.Log.InfoContext(ctx, "event sent again", "event", ev.ID, "sends", ev.Sends+1, "age", s.Now().Sub(ev.ReceivedAt))
+	s.Log.InfoContext(ctx, "event sent again", "event_id", ev.ID, "sends", ev.Sends+1, "age", s.Now().Sub(ev.ReceivedAt))
 	return nil
 }
 
@@ -218,7 +218,7 @@ func (s *Sweeper) park(ctx context.Context, ev inbox.Event, r *Report) error {
 		return err
 	}
 	r.Parked++
-	s.Log.ErrorContext(ctx, "event parked", "event", ev.ID, "reason", reason)
+	s.Log.ErrorContext(ctx, "event parked", "event_id", ev.ID, "reason", reason)
 	return nil
 }
 

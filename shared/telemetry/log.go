@@ -16,12 +16,12 @@ type Process struct {
 const metricLevel = slog.Level(64)
 
 // NewLogger returns the logger of a function: one JSON object a line, with the fields timestamp and
-// level that Lambda's own log format uses. Byte slices, raw JSON and headers are never written out, whoever passes them
+// level that Lambda's own log format uses, and what the context is about ([About]). Byte slices, raw JSON and headers are never written out, whoever passes them
 // and in whatever they stand. Text is: of an error, of a type that says itself how it is written, and what is passed as
 // text is the caller's promise.
 func NewLogger(w io.Writer, p Process) *slog.Logger {
 	h := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: p.Level, ReplaceAttr: redact})
-	log := slog.New(h).With("function", p.Function)
+	log := slog.New(abouter{h}).With("function", p.Function)
 	if p.Deployed != "" {
 		log = log.With(deployed, p.Deployed)
 	}

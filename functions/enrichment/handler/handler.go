@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"engang/shared/enrich"
 	"engang/shared/inbox"
@@ -41,6 +42,9 @@ type Handler struct {
 // Handle works on the messages side by side, so that one waiting model call does not hold up or bill
 // the whole batch, and reports those that SQS must deliver again. One bad message never re-runs its neighbours.
 func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		ctx = telemetry.About(ctx, slog.String("request_id", lc.AwsRequestID))
+	}
 	again := make([]bool, len(e.Records))
 	var all sync.WaitGroup
 	for i, m := range e.Records {
@@ -56,12 +60,17 @@ func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEven
 	return out, nil
 }
 
-// one works on a message and tells whether it is done with.
+// one works on a message and tells whether it is done with. Its lines say which event it is about.
 func (h *Handler) one(ctx context.Context, m events.SQSMessage) (done bool) {
 	start := time.Now()
-	err := h.run(ctx, m)
+	ctx = telemetry.About(ctx, slog.String("message_id", m.MessageId))
+	msg, err := queue.Decode(m.Body) // what is not ours stays until the queue's own policy moves it to the dead-letter queue
 	if err == nil {
-		h.log.InfoContext(ctx, "message done", "message_id", m.MessageId, "ms", time.Since(start).Milliseconds())
+		ctx = telemetry.About(ctx, slog.String("event_id", string(eventOf(msg))))
+		err = h.run(ctx, m, msg)
+	}
+	if err == nil {
+		h.log.InfoContext(ctx, "message done", "ms", time.Since(start).Milliseconds())
 		return true
 	}
 	wait := h.wait(m, err)
@@ -69,25 +78,29 @@ func (h *Handler) one(ctx context.Context, m events.SQSMessage) (done bool) {
 	if _, planned := errors.AsType[*enrich.Later](err); planned {
 		level = slog.LevelInfo
 	}
-	h.log.Log(ctx, level, "message comes again", "message_id", m.MessageId, "after", wait.String(), "err", err)
+	h.log.Log(ctx, level, "message comes again", "after", wait.String(), "err", err)
 	if err := h.queue.Hide(ctx, m.ReceiptHandle, wait); err != nil {
-		h.log.WarnContext(ctx, "message keeps its visibility", "message_id", m.MessageId, "err", err)
+		h.log.WarnContext(ctx, "message keeps its visibility", "err", err)
 	}
 	return false
 }
 
 // run sends a message to the use case. A panic is a bug: it costs this message an attempt, and not its
 // neighbours theirs.
-func (h *Handler) run(ctx context.Context, m events.SQSMessage) (err error) {
+func (h *Handler) run(ctx context.Context, m events.SQSMessage, msg queue.Message) (err error) {
 	defer telemetry.Recover(ctx, h.log, &err, slog.String("message_id", m.MessageId))
-	msg, err := queue.Decode(m.Body)
-	switch {
-	case err != nil:
-		return err // never ours: it stays until the queue's own policy moves it to the dead-letter queue
-	case msg.Notice != nil:
+	if msg.Notice != nil {
 		return h.runner.Redriven(ctx, *msg.Notice)
 	}
 	return h.runner.Run(ctx, msg.Event)
+}
+
+// eventOf is the event that a message is about.
+func eventOf(msg queue.Message) inbox.EventID {
+	if msg.Notice != nil {
+		return msg.Notice.Event
+	}
+	return msg.Event
 }
 
 // wait is how long a message stays away: what the work asks for, else a random time below a bound that

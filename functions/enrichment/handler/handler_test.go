@@ -15,9 +15,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/google/go-cmp/cmp"
 
 	"engang/shared/enrich"
 	"engang/shared/inbox"
+	"engang/shared/telemetry"
 )
 
 // A script answers for the use case and notes what it was asked, and what was hidden for how long.
@@ -96,6 +99,41 @@ func TestAMessagesFailureIsItsOwn(t *testing.T) {
 }
 
 // Five waiting model calls must not take five times as long: each message waits for all to have begun.
+// A person who looks for an event, or for an invocation, finds every line of it.
+func TestEachLineSaysWhatItIsAbout(t *testing.T) {
+	var b strings.Builder
+	s := &script{answer: map[inbox.EventID]func(context.Context) error{"evt_aaaaaaaaaaaaaaab": func(context.Context) error { return errors.New("store down") }}}
+	h := s.handler(io.Discard)
+	h.log = telemetry.NewLogger(&b, telemetry.Process{Function: "enrichment"})
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "req-1"})
+	records := []events.SQSMessage{
+		{MessageId: "m1", Body: `{"event":"evt_aaaaaaaaaaaaaaaa"}`},
+		{MessageId: "m2", Body: `{"event":"evt_aaaaaaaaaaaaaaab"}`},
+		{MessageId: "m3", Body: `{"notice":{"event":"evt_aaaaaaaaaaaaaaac","reason":"r","category":"c","tenant":"shop","environment":"test"}}`},
+		{MessageId: "m4", Body: `another's`},
+	}
+	if _, err := h.Handle(ctx, events.SQSEvent{Records: records}); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for line := range strings.Lines(b.String()) {
+		var said struct {
+			Msg       string `json:"msg"`
+			RequestID string `json:"request_id"`
+			MessageID string `json:"message_id"`
+			EventID   string `json:"event_id"`
+		}
+		if err := json.Unmarshal([]byte(line), &said); err != nil || said.RequestID != "req-1" {
+			t.Errorf("%s: %v", line, err)
+		}
+		got[said.MessageID] = said.Msg + ", " + said.EventID
+	}
+	want := map[string]string{"m1": "message done, evt_aaaaaaaaaaaaaaaa", "m2": "message comes again, evt_aaaaaaaaaaaaaaab", "m3": "message done, evt_aaaaaaaaaaaaaaac", "m4": "message comes again, "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestABatchIsWorkedOnSideBySide(t *testing.T) {
 	var begun sync.WaitGroup
 	begun.Add(3)

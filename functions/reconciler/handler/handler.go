@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"engang/shared/catchup"
 	"engang/shared/reconcile"
@@ -31,9 +32,15 @@ type Handler struct {
 	log     *slog.Logger
 }
 
-// Handle makes one sweep, and looks after the sources in what time is left. Their errors fail the invocation, so
+// errIncomplete is all that the runtime is told, which writes it beside our own lines: they say what is incomplete.
+var errIncomplete = errors.New("incomplete, see the log")
+
+// Handle makes one sweep, and looks after the sources in what time is left. Their errors are logged and fail the invocation, so
 // that the function's own error alarm sees them; what could not be handled is met again by the next one.
 func (h *Handler) Handle(ctx context.Context, e events.EventBridgeEvent) error {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		ctx = telemetry.About(ctx, slog.String("request_id", lc.AwsRequestID))
+	}
 	reference := slog.String("schedule_event", e.ID)
 	r, err := h.sweep(ctx, reference)
 	measure(ctx, h.log, r)
@@ -48,7 +55,10 @@ func (h *Handler) Handle(ctx context.Context, e events.EventBridgeEvent) error {
 	if missed != nil {
 		h.log.ErrorContext(ctx, "sources not looked after", "err", missed)
 	}
-	return errors.Join(err, missed)
+	if err != nil || missed != nil {
+		return errIncomplete
+	}
+	return nil
 }
 
 // sweep makes a sweep. A panic is a bug, and keeps the sources from nothing.

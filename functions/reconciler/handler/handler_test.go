@@ -64,9 +64,11 @@ func TestEachScheduleEventIsOneSweep(t *testing.T) {
 
 func TestAnIncompleteSweepFailsTheInvocation(t *testing.T) {
 	for _, s := range []*script{{err: errDown}, {missed: errDown}} {
-		h := &Handler{sweeper: s, sources: s, log: slog.New(slog.DiscardHandler)}
-		if err := h.Handle(t.Context(), events.EventBridgeEvent{}); !errors.Is(err, errDown) {
-			t.Errorf("got %v: the error alarm would not ring", err)
+		var log strings.Builder
+		h := &Handler{sweeper: s, sources: s, log: slog.New(slog.NewJSONHandler(&log, nil))}
+		// The runtime writes what it is told beside our lines: it is short, and they say what it was.
+		if err := h.Handle(t.Context(), events.EventBridgeEvent{}); err == nil || len(err.Error()) > 40 || !strings.Contains(log.String(), "store down") {
+			t.Errorf("got %v, log %s: the error alarm would not ring, or nobody would know why", err, &log)
 		}
 		if s.sweeps != 1 || s.runs != 1 {
 			t.Errorf("%d sweeps, %d looks after the sources: one kept the other from its work", s.sweeps, s.runs)
@@ -100,7 +102,7 @@ func TestABugInOneTaskKeepsTheOtherFromNothing(t *testing.T) {
 		b := &broken{sweep: sweep}
 		h := &Handler{sweeper: b, sources: b, log: slog.New(slog.NewJSONHandler(&log, nil))}
 		err := h.Handle(t.Context(), events.EventBridgeEvent{ID: "schedule-1"})
-		if err == nil || !strings.Contains(err.Error(), "schedule-1") || b.sweeps+b.runs != 1 {
+		if err == nil || b.sweeps+b.runs != 1 {
 			t.Errorf("%v after %d sweeps and %d looks after the sources", err, b.sweeps, b.runs)
 		}
 		if !strings.Contains(log.String(), `"msg":"bug","schedule_event":"schedule-1","kind":"string"`) || strings.Contains(log.String(), "hush") || sweep && strings.Contains(log.String(), "Heartbeat") {
