@@ -28,12 +28,12 @@ type Feed struct {
 	live    bool
 	work    chan func(context.Context)
 	dropped int
-	told    map[string]bool // attempts and events, by id and how they ended
+	told    told // attempts and events, by id and how they ended; of the goroutine of Follow
 }
 
 // NewFeed makes a feed, which tells nothing until it is followed.
 func NewFeed(screen Screen) *Feed {
-	return &Feed{screen: screen, work: make(chan func(context.Context), 256), told: map[string]bool{}}
+	return &Feed{screen: screen, work: make(chan func(context.Context), 256)}
 }
 
 // Follow tells what happens until ctx ends. Details are asked for through c.
@@ -101,8 +101,12 @@ func (f *Feed) Exchange(x front.Exchange) {
 	})
 }
 
-// Batch tells what came of the events that were worked on.
+// Batch tells what came of the events that were worked on, and that a queue cannot be received from.
 func (f *Feed) Batch(b poller.Batch) {
+	if len(b.Records) == 0 && b.Err != nil {
+		at := time.Now()
+		f.queue(func(context.Context) { f.screen.line(at, "queue", "%v", b.Err) })
+	}
 	for _, r := range b.Records {
 		m, err := queue.Decode(r.Body)
 		if err != nil || m.Event == "" {
@@ -122,7 +126,7 @@ func (f *Feed) Batch(b poller.Batch) {
 					f.operation(*o.Operation)
 				}
 			}
-			if e := doc.Event; e.State != "received" && f.first(ending(*e)) {
+			if e := doc.Event; e.State != "received" && f.told.first(ending(*e)) {
 				f.screen.line(*e.EndedAt, "event", "%s", strings.TrimSpace(fmt.Sprintf("%s  %s  %s %s  %s", e.ID, e.Object, e.State, e.Outcome, e.Reason)))
 			}
 		})
@@ -135,7 +139,7 @@ func (f *Feed) operation(o control.Operation) {
 		if a.EndedAt != nil {
 			at = a.EndedAt
 		}
-		if at == nil || !f.first(a.ID+a.Outcome) {
+		if at == nil || !f.told.first(a.ID+a.Outcome) {
 			continue
 		}
 		f.screen.line(*at, fmt.Sprintf("attempt %d", i+1), "%s/%s  token %d  %s", o.Object, o.Recipe, a.FencingToken, call(a))
@@ -145,25 +149,16 @@ func (f *Feed) operation(o control.Operation) {
 // know marks what was told already. It is called before the feed is followed.
 func (f *Feed) know(doc control.Object) {
 	for _, e := range doc.Events {
-		f.told[ending(e)] = true
+		f.told.first(ending(e))
 	}
 	for _, o := range doc.Operations {
 		for _, a := range o.Attempts {
-			f.told[a.ID+a.Outcome] = true
+			f.told.first(a.ID + a.Outcome)
 		}
 	}
 }
 
 func ending(e control.Event) string { return fmt.Sprint(e.ID, e.Generation, e.State) }
-
-// first tells whether something is told for the first time. Only the goroutine of Follow asks.
-func (f *Feed) first(key string) bool {
-	if f.told[key] {
-		return false
-	}
-	f.told[key] = true
-	return true
-}
 
 // Config tells a change of the configuration files at once.
 func (f *Feed) Config(kept []local.Kept, err error) {
