@@ -37,7 +37,8 @@ type Source struct {
 
 	// Redeliver is asked before a message that was done is deleted; true delivers it once more. May be nil.
 	Redeliver func() bool
-	// Observe is told of each batch when it is over. May be nil.
+	// Observe is told of each batch when it is over, and of a queue that cannot be received from: once, until it
+	// can again, as a batch without records. May be nil.
 	Observe func(Batch)
 
 	once sync.Once
@@ -68,6 +69,7 @@ func (s *Source) Run(ctx context.Context) {
 	slots := make(chan struct{}, s.Concurrency)
 	var batches sync.WaitGroup
 	defer batches.Wait()
+	told := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -75,6 +77,10 @@ func (s *Source) Run(ctx context.Context) {
 		case slots <- struct{}{}:
 		}
 		records, err := s.receive(ctx)
+		if err != nil && !told && s.Observe != nil && ctx.Err() == nil {
+			s.Observe(Batch{Err: err})
+		}
+		told = err != nil
 		if err != nil || len(records) == 0 {
 			<-slots
 			s.rest(ctx)

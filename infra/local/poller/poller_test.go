@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -195,6 +196,41 @@ func TestAKeptMessageComesAgainThenGoesToTheDeadLetters(t *testing.T) {
 		t.Errorf("%d dead letters", n)
 	}
 }
+
+// A queue that is gone is told of once, not twenty times a second, and again when it was there meanwhile.
+func TestAQueueThatCannotBeReceivedFromIsToldOf(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	errShut, shut := errors.New("shut"), []bool{true, true, true, false, true, true}
+	s := source(t, func(events.SQSEvent) (string, error) { return "", nil })
+	o := s.Client.Options()
+	o.RetryMaxAttempts, o.HTTPClient = 1, &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		if len(shut) == 0 {
+			cancel()
+			return nil, ctx.Err()
+		}
+		now := shut[0]
+		if shut = shut[1:]; now {
+			return nil, errShut
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}
+	s.Client = sqs.New(o)
+	var told []error
+	s.Observe = func(b poller.Batch) {
+		if told = append(told, b.Err); len(b.Records) != 0 || b.Failed != nil {
+			t.Errorf("a batch: %+v", b)
+		}
+	}
+	s.Run(ctx)
+	if len(told) != 2 || !errors.Is(told[0], errShut) || !errors.Is(told[1], errShut) {
+		t.Errorf("told %v", told)
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestNoMoreBatchesAtOnceThanAllowed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
