@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
 )
 
 // ErrNotFound says that there is no such stack in this account and region, or that it is not engang's.
@@ -93,7 +94,19 @@ func (s *Stack) Endpoint(service string) string {
 	if s.Config.BaseEndpoint != nil {
 		return strings.TrimSuffix(*s.Config.BaseEndpoint, "/") + "/"
 	}
-	return "https://" + service + "." + s.Region + ".amazonaws.com/"
+	return "https://" + service + "." + s.Region + "." + domain(s.Region) + "/"
+}
+
+// domain is that of the region's partition: China, the government's and the European ones have their own, of which a
+// client of any regional service knows.
+func domain(region string) string {
+	at, err := ssm.NewDefaultEndpointResolverV2().ResolveEndpoint(context.Background(), ssm.EndpointParameters{Region: &region})
+	if err == nil {
+		if _, own, ok := strings.Cut(at.URI.Host, "."+region+"."); ok {
+			return own
+		}
+	}
+	return "amazonaws.com"
 }
 
 // described is the answer of DescribeStacks, as far as it is needed. The client of that service would

@@ -64,6 +64,19 @@ func TestAStackIsFoundByItsOutputs(t *testing.T) {
 	}
 }
 
+// Each partition of AWS has a domain of its own, and the template is for all of them.
+func TestEndpointsAreThoseOfTheRegionsPartition(t *testing.T) {
+	for region, want := range map[string]string{
+		"eu-north-1": "https://cloudformation.eu-north-1.amazonaws.com/", "us-gov-west-1": "https://cloudformation.us-gov-west-1.amazonaws.com/",
+		"cn-north-1": "https://cloudformation.cn-north-1.amazonaws.com.cn/", "eusc-de-east-1": "https://cloudformation.eusc-de-east-1.amazonaws.eu/",
+		"us-iso-east-1": "https://cloudformation.us-iso-east-1.c2s.ic.gov/", "xx-new-1": "https://cloudformation.xx-new-1.amazonaws.com/",
+	} {
+		if got := (&stack.Stack{Region: region}).Endpoint("cloudformation"); got != want {
+			t.Errorf("%s: %s, want %s", region, got, want)
+		}
+	}
+}
+
 func TestWhatIsNoStackOfOurs(t *testing.T) {
 	for _, c := range []struct {
 		name   string
