@@ -16,7 +16,7 @@ const (
 	Superseded State = "superseded"
 )
 
-// The transitions of an operation. Submission to a background job joins with its issue.
+// The transitions of an operation. Its submission to a background job is not built.
 var (
 	Begin    = lifecycle.Transition[State]{Name: "claim", From: []State{Pending, Running, Superseded}, To: Running} // running: only over an expired lease; superseded: only for a newer version
 	Complete = lifecycle.Transition[State]{Name: "complete", From: []State{Running}, To: Completed}
