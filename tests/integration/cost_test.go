@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"engang/infra/engang/cost"
+	"engang/infra/engang/cost/costtest"
 	"engang/infra/local"
 	"engang/infra/local/cloudformation"
 	"engang/infra/local/wire"
@@ -122,7 +123,7 @@ func TestCountsOfTheCostSheet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployed, err := cost.Deployed(template)
+	deployed, err := costtest.Deployed(template)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"engang/infra"
 	"engang/infra/engang/cost"
+	"engang/infra/engang/cost/costtest"
 	"engang/infra/local/cloudformation"
 )
 
@@ -89,7 +90,7 @@ Resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := cost.Deployed(tpl)
+	got, err := costtest.Deployed(tpl)
 	want := cost.Deployment{Memory: map[string]int{"receiver": 512}, Alarms: map[string]int{"all": 2, "basic": 1, "none": 0}, Dashboard: 1}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)

@@ -1,15 +1,17 @@
-package cost
+// Package costtest counts for tests what the cost sheet states.
+package costtest
 
 import (
 	"fmt"
 	"strings"
 
+	"engang/infra/engang/cost"
 	"engang/infra/local/cloudformation"
 )
 
 // Deployed reads from a template what costs something: memory of the functions, alarms at each level, dashboard.
-func Deployed(t *cloudformation.Template) (Deployment, error) {
-	d := Deployment{Memory: map[string]int{}, Alarms: map[string]int{}, Dashboard: len(t.OfType("AWS::CloudWatch::Dashboard"))}
+func Deployed(t *cloudformation.Template) (cost.Deployment, error) {
+	d := cost.Deployment{Memory: map[string]int{}, Alarms: map[string]int{}, Dashboard: len(t.OfType("AWS::CloudWatch::Dashboard"))}
 	for _, id := range t.OfType("AWS::Serverless::Function") {
 		n, err := t.Number(names{}, id, "MemorySize")
 		if err != nil {
@@ -20,7 +22,7 @@ func Deployed(t *cloudformation.Template) (Deployment, error) {
 	for _, id := range t.OfType("AWS::CloudWatch::Alarm") {
 		d.Alarms["all"]++
 		if t.Condition(id) != "AllAlarms" {
-			d.Alarms[Basic]++
+			d.Alarms[cost.Basic]++
 		}
 	}
 	d.Alarms["none"] = 0
