@@ -34,10 +34,10 @@
 // # What a caller can rely on
 //
 // A write is one conditional request, or one transaction; no write reads first, but for the two that
-// erase. When it returns nil its
-// effect is durable. An error that is none of those a method names means that the outcome is unknown:
-// the same call, with the same write id, may be made again and comes to one effect. The client repeats
-// a request itself a few times; a repeat that meets its own first try, known by the write id, is success.
+// erase. When it returns nil its effect is durable. An error that is none of those a method names means
+// that the outcome is unknown: the same call, with the same write id, may be made again and comes to one
+// effect. The client repeats a request itself a few times; a repeat that meets its own first try, known
+// by the write id, is success.
 //
 // A refused condition is answered from the stored item, which comes with the refusal or, where the
 // engine does not send it, from one consistent read. Reads that decide something are consistent. Every

@@ -35,10 +35,6 @@ func ItemSize(it map[string]types.AttributeValue) int {
 	return size
 }
 
-// WriteUnits is what a write of an item of this size costs, indexes aside: one unit for each 1 KB begun.
-// An update costs the larger of the item before and after it.
-func WriteUnits(size int) int { return max((size+1023)/1024, 1) }
-
 func valueSize(value types.AttributeValue) int {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
