@@ -128,7 +128,6 @@ var rows = map[string]row{
 	},
 	"twilio": {
 		sample: "message.delivered", about: "what became of a message", events: []string{"message.delivered", "message.undelivered", "message.failed"}, source: "AC00000000000000000000000000000001",
-		rule:   "object: {kind: sms, id: /MessageSid}", // messages of others have times for versions
 		fields: []string{"status: /MessageStatus"}, required: "status",
 		secret: "the auth token of the account",
 	},

@@ -89,8 +89,13 @@ func scaleAt(at document.Pointer) scale {
 // versions refuses numbers beside times: as a rank each number is older than every time.
 func (c *checker) versions(alike []brought) {
 	for _, b := range alike {
-		i := slices.IndexFunc(alike, func(a brought) bool { return a.versions == numbers })
-		if i < 0 || b.versions != times {
+		if b.versions != times {
+			continue
+		}
+		i := slices.IndexFunc(alike, func(a brought) bool {
+			return a.versions == numbers && (a.endpoint.Provider == b.endpoint.Provider || mayShare(a, b))
+		})
+		if i < 0 {
 			continue
 		}
 		c.faults.add(b.at, "the versions of its objects are times, and those of "+alike[i].at+" are whole numbers: of one object each number is older than every time",
@@ -116,6 +121,15 @@ func (c *checker) sources(alike []brought, told map[string]bool) {
 // apart tells whether both say their source, another one each, and an id could be an object of either.
 func apart(a, b brought) bool {
 	x, y := strings.TrimSuffix(a.endpoint.Source, "/"), strings.TrimSuffix(b.endpoint.Source, "/")
-	unique := a.endpoint.Provider == b.endpoint.Provider && a.scheme.Worldwide() && !a.named && !b.named
-	return x != "" && y != "" && x != y && !unique
+	return x != "" && y != "" && x != y && mayShare(a, b)
+}
+
+// mayShare tells whether one id may name an object of each of two sources. Of two senders it is enough that the ids of
+// one are like no other's.
+func mayShare(a, b brought) bool {
+	own := func(x brought) bool { return x.scheme.Worldwide() && !x.named }
+	if a.endpoint.Provider == b.endpoint.Provider {
+		return !own(a) || !own(b)
+	}
+	return !own(a) && !own(b)
 }

@@ -99,6 +99,10 @@ func TestCheckHoldsWhatBringsOneKindOfObjectAgainstEachOther(t *testing.T) {
 			e := another(s, "phone", "twilio", "message.sent", "message.delivered")
 			about(e, "com.twilio.messaging.message.delivered", "message", "")
 		}, "/endpoints/phone/events/com.twilio.messaging.message.delivered", beside},
+		{"steps of a message beside the times of another sender's messages", func(s *config.Set) {
+			another(s, "phone", "twilio", "message.sent")
+			another(s, "post", "mailgun", "delivered")
+		}, "", ""},
 		{"steps of a message alone", func(s *config.Set) {
 			another(s, "phone", "twilio", "message.sent", "call.ringing", "conversation.onMessageAdded")
 		}, "", ""},
@@ -115,9 +119,13 @@ func TestCheckHoldsWhatBringsOneKindOfObjectAgainstEachOther(t *testing.T) {
 			}
 		}, "/endpoints/two/source", apart},
 		{"two shops of two senders", func(s *config.Set) {
+			shops("woocommerce", "https://a.example.com/", "1", "customer.updated")(s)
+			s.Endpoints[1].Provider, s.Endpoints[1].Events = "hubspot", map[string]config.EventRule{"customer.creation": {Recipes: []string{"product-card"}}}
+		}, "/endpoints/two/source", apart},
+		{"two shops of two senders, of which one's ids are no other's", func(s *config.Set) {
 			shops("woocommerce", "https://a.example.com/", "shop.example.com", "product.updated")(s)
 			s.Endpoints[1].Provider, s.Endpoints[1].Events = "shopify", map[string]config.EventRule{"products/update": {Recipes: []string{"product-card"}}}
-		}, "/endpoints/two/source", apart},
+		}, "", ""},
 		{"two shops, of which one's products are only stored", func(s *config.Set) {
 			shops("woocommerce", "https://a.example.com/", "https://b.example.com/", "product.updated")(s)
 			s.Endpoints[1].Events = map[string]config.EventRule{"product.updated": {}}
