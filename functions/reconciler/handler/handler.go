@@ -49,8 +49,8 @@ func (h *Handler) Handle(ctx context.Context, e events.EventBridgeEvent) error {
 		h.log.ErrorContext(ctx, "sweep incomplete", "err", err)
 	}
 	found, missed := h.run(ctx, reference)
-	if found.Pages > 0 {
-		h.log.InfoContext(ctx, "sources asked", "pages", found.Pages, "objects", found.Objects, "new", found.New)
+	if found.Pages > 0 || len(found.Failed) > 0 {
+		h.log.InfoContext(ctx, "sources asked", "pages", found.Pages, "objects", found.Objects, "new", found.New, "failed", found.Failed)
 	}
 	if missed != nil {
 		h.log.ErrorContext(ctx, "sources not looked after", "err", missed)

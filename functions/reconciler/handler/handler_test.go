@@ -51,12 +51,12 @@ func TestEachScheduleEventIsOneSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		s := &script{report: reconcile.Report{Due: 3, Sent: 2, Oldest: time.Minute}, found: catchup.Report{Pages: 1, Objects: 9, New: 4}}
+		s := &script{report: reconcile.Report{Due: 3, Sent: 2, Oldest: time.Minute}, found: catchup.Report{Pages: 1, Objects: 9, New: 4, Failed: []string{"woo-shop"}}}
 		h := &Handler{sweeper: s, sources: s, log: slog.New(slog.NewJSONHandler(&log, nil))}
 		if err := h.Handle(t.Context(), e); err != nil || s.sweeps != 1 || s.runs != 1 {
 			t.Errorf("%s: %v after %d sweeps and %d looks after the sources", file, err, s.sweeps, s.runs)
 		}
-		if !strings.Contains(log.String(), `"due":3,"sent":2`) || !strings.Contains(log.String(), `"objects":9,"new":4`) {
+		if !strings.Contains(log.String(), `"due":3,"sent":2`) || !strings.Contains(log.String(), `"objects":9,"new":4,"failed":["woo-shop"]`) {
 			t.Errorf("log %s", log.String())
 		}
 	}
