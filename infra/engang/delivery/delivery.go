@@ -162,6 +162,12 @@ func (d *Draft) Type(provider, typ string) {
 	d.Header.Set(name, typ)
 }
 
+// Untyped tells whether nothing says what has happened, of a sender that says it in a header.
+func (d Draft) Untyped(provider string) bool {
+	name, ok := typeHeaders[provider]
+	return ok && d.Header.Get(name) == ""
+}
+
 // sourceHeaders are those in which senders say what they call themselves, of those that do not say it in
 // the body.
 var sourceHeaders = map[string]string{

@@ -97,7 +97,7 @@ func (p *program) apply(ctx context.Context, files []string, a applying) error {
 			return err
 		}
 	}
-	if err := p.agree(); err != nil {
+	if err := p.agree(ctx); err != nil {
 		return err
 	}
 	d.proposal.Revision = &plan.Revision
@@ -221,18 +221,18 @@ func (d *draft) tell(doc applied, end string) error {
 	return nil
 }
 
-// overtaken says what is different now, where somebody else has applied since the differences were shown.
+// overtaken says what is different now, where somebody else has applied since the differences were shown. What was
+// sound then and is refused now is so because of them: their versions may stand there a moment before they are live.
 func (d *draft) overtaken(ctx context.Context, err error) error {
 	refused, ok := errors.AsType[*client.Problem](err)
-	if !ok || refused.Status != http.StatusConflict {
-		if ok && len(refused.Faults) > 0 {
-			return d.placed(refused.Faults)
-		}
+	if !ok || refused.Status != http.StatusConflict && len(refused.Faults) == 0 {
 		return d.p.explain(err)
 	}
 	again, warnings, err := d.plan(ctx)
 	if err != nil {
-		fmt.Fprintln(d.p.Stderr, "somebody else applied meanwhile:")
+		if !d.p.json {
+			fmt.Fprintln(d.p.Stderr, "somebody else applied meanwhile:")
+		}
 		return &failure{exitState, err}
 	}
 	again.Others = nil

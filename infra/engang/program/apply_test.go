@@ -1,6 +1,7 @@
 package program_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -142,6 +143,26 @@ func TestOfTwoWhoApplyTheSecondGets4AndANewDiff(t *testing.T) {
 	}
 }
 
+// The versions of who was faster stand there a moment before they are live, and refuse what was sound when it was shown.
+func TestWhoIsRefusedForVersionsOfTheFasterOneGets4(t *testing.T) {
+	const faults = `{"type":"urn:engang:problem:refused-configuration","title":"Configuration refused","status":422,"faults":[{"at":"/recipes/card/version","reason":"version 2 was applied with other content","remedy":"raise it to 3"}]}`
+	file := filepath.Join(t.TempDir(), "shop.yaml")
+	write(t, file, shop(t))
+	plan := control.Application{Kind: "plan", Tenant: "agency", Environment: "test", Revision: 1, Changes: []config.Change{{Kind: "recipe", Name: "card", From: 1, To: 2}}}
+	for name, again := range map[string]any{"refused again": refusal{422, faults}, "live by now": plan} {
+		for _, flags := range [][]string{nil, {"--json"}} {
+			api := serveCanned(t)
+			api.answer["/api/plan"], api.answer["/api/config"] = inTurn(plan, again), refusal{422, faults}
+			code, stdout, stderr := runIn(t.Context(), func(e *program.Env) {
+				e.Args, e.Now = append([]string{"apply", file, "--no-secrets", "--target", api.url}, flags...), time.Now
+			})
+			if code != 4 || flags == nil && !strings.Contains(stderr, "meanwhile") || flags != nil && !json.Valid([]byte(stderr[strings.Index(stderr, "{"):])) || name == "refused again" && !strings.Contains(stderr, "raise it to 3") {
+				t.Errorf("%s %v: exit %d %s%s", name, flags, code, stdout, stderr)
+			}
+		}
+	}
+}
+
 func TestAModelChangeIsMeantOrRefused(t *testing.T) {
 	t.Parallel()
 	s, file, text := agency(t)
@@ -239,12 +260,12 @@ func TestApplyingToAStackIsAnnouncedAndConfirmed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		args    []string
-		confirm func(string) bool
+		confirm func(context.Context, string) bool
 		code    int
 	}{
 		{"in a script without --yes", args, nil, 2},
-		{"a person says no", args, func(string) bool { return false }, 2},
-		{"a person says yes", args, func(string) bool { return true }, 0},
+		{"a person says no", args, func(context.Context, string) bool { return false }, 2},
+		{"a person says yes", args, func(context.Context, string) bool { return true }, 0},
 		{"with --yes", append(args, "--yes"), nil, 0},
 	} {
 		before := len(api.bodies)

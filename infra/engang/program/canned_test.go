@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,10 +55,14 @@ func runIn(ctx context.Context, change func(*program.Env)) (code int, stdout, st
 	return code, out.String(), err.String()
 }
 
+// port is that of the engang which a test speaks to, in the commands that are suggested.
+var port = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
+
 // golden compares with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
+	got = port.ReplaceAllString(got, "http://127.0.0.1:PORT")
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

@@ -75,13 +75,13 @@ func (p *program) decide(ctx context.Context, id string, v verdict, f deciding) 
 		if err := p.lookAt(ctx, c, v, &d); err != nil {
 			return err
 		}
-	} else if err := p.agree(); err != nil {
+	} else if err := p.agree(ctx); err != nil {
 		return err
 	}
 	done, err := v.send(c, ctx, d)
 	if newer, ok := errors.AsType[*client.Problem](err); ok && newer.Type == client.NewerDraft && asks {
 		fmt.Fprintln(p.Stderr, text.Line(newer.Detail))
-		if !p.Confirm("Approve the older one all the same?") {
+		if !p.Confirm(ctx, "Approve the older one all the same?") {
 			return errUndecided
 		}
 		d.AlthoughNewer = true
@@ -126,7 +126,7 @@ func (p *program) lookAt(ctx context.Context, c *client.Client, v verdict, d *cl
 	if err := p.writeContents([]control.Content{content}); err != nil {
 		return err
 	}
-	if !p.Confirm(fmt.Sprintf("Is %s to be %s?", text.Line(text.ShortDigest(content.Digest)), v.past)) {
+	if !p.Confirm(ctx, fmt.Sprintf("Is %s to be %s?", text.Line(text.ShortDigest(content.Digest)), v.past)) {
 		return errUndecided
 	}
 	d.Digest = content.Digest
@@ -173,7 +173,7 @@ func (p *program) dismiss(ctx context.Context, d client.Decision) error {
 			return err
 		}
 	}
-	if err := p.agree(); err != nil {
+	if err := p.agree(ctx); err != nil {
 		return err
 	}
 	done, err := c.Dismiss(ctx, d)

@@ -93,7 +93,7 @@ func (p *program) doctorStack(ctx context.Context, name string, d doctoring) err
 		report.Checks = append(report.Checks, s.Look(ctx)...)
 	}
 	if d.fix && len(repairs) > 0 {
-		if err := p.announce(); err != nil {
+		if err := p.announce(ctx); err != nil {
 			return err
 		}
 		report.Mend(ctx, p.timeout, repairs)

@@ -64,7 +64,7 @@ func (p *program) erase(ctx context.Context, e erasing) error {
 		return err
 	}
 	if !e.dryRun {
-		if err := p.announce(); err != nil {
+		if err := p.announce(ctx); err != nil {
 			return err
 		}
 	}

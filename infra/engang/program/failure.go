@@ -112,7 +112,7 @@ func (p *program) tell(err error) int {
 	}
 	fmt.Fprintln(p.Stderr, "engang:", p.unsaid(strings.TrimSpace(err.Error())))
 	if code == exitUsage && !strings.Contains(err.Error(), "\n") {
-		fmt.Fprintf(p.Stderr, "See: %s\n", p.suggest(strings.TrimSpace(p.command+" --help")))
+		fmt.Fprintf(p.Stderr, "See: %s\n", strings.TrimSpace(p.Command+p.command+" --help"))
 	}
 	return code
 }

@@ -88,17 +88,14 @@ func (p *program) init(provider string, i initial) error {
 
 // nextSteps are the commands that make it live and try it.
 func (p *program) nextSteps(doc startDoc, s starter.Start, at setting) []string {
-	target, send := "", "send "+s.Case
-	if p.target != "" {
-		target = " --target " + word(p.target)
-	}
+	send := "send " + s.Case
 	if doc.Endpoint != cmp.Or(usualEndpoints[doc.Provider], doc.Provider) {
 		send += " --endpoint " + doc.Endpoint
 	}
 	return []string{
-		p.suggest("secret set " + s.Reference + " --provider " + doc.Provider + target),
-		p.suggest("apply " + at.applied(doc.File) + target),
-		p.suggest(send + " --wait" + target),
+		p.suggest("secret set " + s.Reference + " --provider " + doc.Provider),
+		p.suggest("apply " + at.applied(doc.File)),
+		p.suggest(send + " --wait"),
 	}
 }
 

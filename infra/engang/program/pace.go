@@ -78,5 +78,5 @@ func (p *program) goOn(flags map[string]string) string {
 			words = append(words, "--"+name, word(value))
 		}
 	}
-	return p.suggest(strings.Join(words, " "))
+	return p.Command + " " + strings.Join(words, " ")
 }

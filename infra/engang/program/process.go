@@ -44,16 +44,30 @@ func built() string {
 }
 
 // confirm asks on the terminal, if both its ends are one.
-func confirm() func(string) bool {
+func confirm() func(context.Context, string) bool {
 	for _, f := range []*os.File{os.Stdin, os.Stderr} {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 			return nil
 		}
 	}
-	return func(question string) bool {
-		fmt.Fprint(os.Stderr, question, " [y/N] ")
-		line, _ := bufio.NewReader(os.Stdin).ReadString('\n')
-		return strings.EqualFold(strings.TrimSpace(line), "y")
+	return func(ctx context.Context, question string) bool { return asked(ctx, os.Stdin, os.Stderr, question) }
+}
+
+// asked puts a question and reads the answer. Until ctx ends: the read goes on then, for nobody, since a terminal's
+// cannot be ended.
+func asked(ctx context.Context, in io.Reader, out io.Writer, question string) bool {
+	fmt.Fprint(out, question, " [y/N] ")
+	said := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n')
+		said <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out)
+		return false
+	case answer := <-said:
+		return ctx.Err() == nil && (answer == "y" || answer == "yes")
 	}
 }
 

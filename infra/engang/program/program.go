@@ -30,7 +30,9 @@ type Env struct {
 	HTTP    *http.Client
 	Command string // how the program was started, for the commands that it suggests
 	Version string
-	Confirm func(question string) bool // asks on a terminal; nil where there is none
+
+	// Confirm asks on a terminal, until ctx ends: that is no; nil where there is none.
+	Confirm func(ctx context.Context, question string) bool
 
 	// Progress shows how far a long act is, drawn over again and again; nil where standard error is no terminal.
 	Progress io.Writer
@@ -180,8 +182,16 @@ func oneOf(flag, word string, words []string) error {
 
 func (p *program) clock() text.Clock { return text.Clock{Local: !p.utc} }
 
-// suggest is a command to type next.
-func (p *program) suggest(args string) string { return p.Command + " " + args }
+// suggest is a command to type next, spoken to the same target about the same tenant, and by the same person.
+func (p *program) suggest(args string) string {
+	command := p.Command + " " + args
+	for _, f := range []struct{ name, value string }{{"target", p.target}, {"tenant", p.tenant}, {"environment", p.environment}, {"as", p.as}} {
+		if f.value != "" {
+			command += " --" + f.name + " " + word(f.value)
+		}
+	}
+	return command
+}
 
 func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{

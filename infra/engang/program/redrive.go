@@ -100,7 +100,7 @@ func (p *program) redrive(ctx context.Context, ids []string, r redriving) error 
 	if r.dryRun {
 		return run.look(ctx)
 	}
-	if err := p.announce(); err != nil {
+	if err := p.announce(ctx); err != nil {
 		return err
 	}
 	return run.act(ctx)

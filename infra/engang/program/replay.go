@@ -69,7 +69,7 @@ func (p *program) replay(ctx context.Context, r replaying) error {
 		return err
 	}
 	if !r.dryRun {
-		if err := p.announce(); err != nil {
+		if err := p.announce(ctx); err != nil {
 			return err
 		}
 	}

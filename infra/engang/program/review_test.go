@@ -1,6 +1,7 @@
 package program_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -170,7 +171,7 @@ func TestAPersonIsShownWhatIsDecided(t *testing.T) {
 		}
 		api.answer["/api/review/approve"], api.answer["/api/review/reject"] = decide, decide
 		n := 0
-		confirm := func(string) bool { n++; return c.answers[n-1] }
+		confirm := func(context.Context, string) bool { n++; return c.answers[n-1] }
 		code, stdout, stderr := runIn(t.Context(), func(e *program.Env) {
 			e.Args, e.Confirm = append(append(c.args, c.shown.ID[:20]), "--reason", "why", "--target", api.url), confirm
 		})
@@ -202,7 +203,7 @@ func TestTheLookBeforeADecisionIsRecorded(t *testing.T) {
 	api.answer["/api/show"] = inReview()
 	api.answer["/api/reveal"] = control.Content{Kind: "output", ID: inReview().ID, Digest: "sha256:ee", Bytes: 2, Output: json.RawMessage(`{}`)}
 	code, stdout, _ := runIn(t.Context(), func(e *program.Env) {
-		e.Args, e.Confirm = []string{"approve", "product:8/product-card@3", "--reason", "why", "--target", api.url}, func(string) bool { return false }
+		e.Args, e.Confirm = []string{"approve", "product:8/product-card@3", "--reason", "why", "--target", api.url}, func(context.Context, string) bool { return false }
 	})
 	if want := `{"id":"` + inReview().ID + `","reason":"why"}`; code != 1 || len(api.bodies) != 2 || api.bodies[1] != want {
 		t.Errorf("exit %d, asked %q, want %s", code, api.bodies, want)
@@ -239,7 +240,7 @@ func TestADecisionOnAStackIsAnnounced(t *testing.T) {
 		code, _, stderr := runIn(t.Context(), func(e *program.Env) {
 			e.Args = c.args
 			if c.person {
-				e.Confirm = func(string) bool { n++; return true }
+				e.Confirm = func(context.Context, string) bool { n++; return true }
 			}
 		})
 		if code != c.code || n != c.asked || !strings.HasPrefix(stderr, first) {
@@ -273,7 +274,7 @@ func TestAPersonIsShownWhatIsDismissed(t *testing.T) {
 		api, _ := deployed(t)
 		api.answer["/api/show"], api.answer["/api/review/dismiss"] = c.shown, decided("dismissed", false)
 		code, stdout, stderr := runIn(t.Context(), func(e *program.Env) {
-			e.Args, e.Confirm = append([]string{"dismiss", c.id, "--reason", "why", "--target", "my-stack"}, c.args...), func(string) bool { return c.yes }
+			e.Args, e.Confirm = append([]string{"dismiss", c.id, "--reason", "why", "--target", "my-stack"}, c.args...), func(context.Context, string) bool { return c.yes }
 		})
 		if code != c.code || strings.Join(api.bodies, "") != c.asked || !strings.Contains(stdout+stderr, c.says) {
 			t.Errorf("%s: exit %d, asked %q: %s%s", c.name, code, api.bodies, stdout, stderr)

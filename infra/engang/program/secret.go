@@ -139,7 +139,7 @@ func (p *program) setSecret(ctx context.Context, name string, s secretActs) erro
 	if err != nil {
 		return err
 	}
-	if err := p.announce(); err != nil {
+	if err := p.announce(ctx); err != nil {
 		return err
 	}
 	value, err := p.readSecret(ctx)

@@ -89,7 +89,7 @@ func (p *program) rotateSecret(ctx context.Context, name string, s secretActs) e
 	if err != nil {
 		return err
 	}
-	if err := p.announce(); err != nil {
+	if err := p.announce(ctx); err != nil {
 		return err
 	}
 	value, err := p.readSecret(ctx)
@@ -240,7 +240,7 @@ func (p *program) retireSecret(ctx context.Context, name string, s secretActs) e
 	if err := d.mayRetire(at, r, s.early); err != nil {
 		return err
 	}
-	if err := p.announce(); err != nil {
+	if err := p.announce(ctx); err != nil {
 		return err
 	}
 	doc := secretDoc{Kind: "secret", Act: "retire", Name: at.path, Live: at.live(), Next: []string{}}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,8 +45,8 @@ func (p *program) sendCommand() *cobra.Command {
 			if len(args) > 1 {
 				return usage("send takes one case or file")
 			}
-			if s.repeat < 1 || s.parallel < 1 {
-				return usage("--repeat and --parallel are at least 1")
+			if s.repeat < 1 || s.repeat > maxRepeat || s.parallel < 1 || s.parallel > maxParallel {
+				return usage("--repeat is from 1 to %d, --parallel from 1 to %d", maxRepeat, maxParallel)
 			}
 			if s.curl && p.json {
 				return usage("--curl prints a command for a shell: not with --json")
@@ -86,27 +85,25 @@ func (p *program) send(ctx context.Context, args []string, s sending) error {
 		_, err = fmt.Fprint(p.Stdout, delivery.Curl(req, address)) // it holds nothing that would be made visible on the way
 		return err
 	}
-	if err := p.announce(); err != nil {
+	if err := p.announce(ctx); err != nil {
 		return err
 	}
-	begun := time.Now()
-	receipts, err := p.deliverAll(ctx, c, maker, endpoint, s)
-	if err != nil {
+	all := &tally{sum: summary{Kind: "deliveries", Endpoint: endpoint, Provider: maker.Scheme.Name(), Answers: map[string]int{}, Statuses: map[string]int{}, Events: []string{}}, untyped: maker.Draft.Untyped(maker.Scheme.Name())}
+	if err := p.deliverAll(ctx, c, maker, all, s); err != nil {
 		return err
 	}
-	sum := summarise(endpoint, maker.Scheme.Name(), receipts)
-	sum.took = time.Since(begun)
+	sum := &all.sum
 	if s.wait {
-		if err := p.await(ctx, c, &sum); err != nil {
+		if err := p.await(ctx, c, sum); err != nil {
 			return err
 		}
 	}
 	if p.json {
 		err = p.writeJSON(sum)
 	} else {
-		err = p.writeSummary(sum)
+		err = p.writeSummary(*sum)
 	}
-	return errors.Join(err, sum.failure(receipts))
+	return errors.Join(err, all.failure(s.repeat))
 }
 
 // prepare loads, changes and signs: everything but sending.
@@ -196,79 +193,6 @@ func secretFile(name string) (secrets.Value, error) {
 		return secrets.Value{}, usage("--secret-file: %w", err)
 	}
 	return secrets.NewValue(strings.TrimRight(string(raw), "\r\n")), nil
-}
-
-func (p *program) deliverAll(ctx context.Context, c *client.Client, m *delivery.Maker, endpoint string, s sending) ([]client.Receipt, error) {
-	receipts := make([]client.Receipt, s.repeat)
-	slots := make(chan struct{}, s.parallel)
-	var all sync.WaitGroup
-	defer all.Wait()
-	for i := range receipts {
-		req, err := m.Make(p.Now())
-		if err != nil {
-			return nil, err
-		}
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			receipts[i] = c.Deliver(ctx, endpoint, req)
-		})
-	}
-	all.Wait()
-	return receipts, nil
-}
-
-// noStatus stands for the status of a delivery that was not answered.
-const noStatus = "0"
-
-// A summary is what came of the deliveries.
-type summary struct {
-	Kind     string         `json:"kind"` // "deliveries"
-	Endpoint string         `json:"endpoint"`
-	Provider string         `json:"provider"`
-	Sent     int            `json:"sent"`
-	Answers  map[string]int `json:"answers"`  // "accepted": 1, "duplicate": 49
-	Statuses map[string]int `json:"statuses"` // by HTTP status; noStatus where none came
-	Events   []string       `json:"events"`
-	Final    []final        `json:"final,omitempty"` // with --wait
-	took     time.Duration
-}
-
-type final struct {
-	Event   string `json:"event"`
-	State   string `json:"state"`
-	Outcome string `json:"outcome,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-}
-
-func summarise(endpoint, provider string, receipts []client.Receipt) summary {
-	s := summary{Kind: "deliveries", Endpoint: endpoint, Provider: provider, Sent: len(receipts), Answers: map[string]int{}, Statuses: map[string]int{}, Events: []string{}}
-	for _, r := range receipts {
-		s.Answers[r.Answer]++
-		s.Statuses[strconv.Itoa(r.Status)]++
-		if r.Event != "" && !slices.Contains(s.Events, r.Event) {
-			s.Events = append(s.Events, r.Event)
-		}
-	}
-	return s
-}
-
-// failure is the error of deliveries that were not all taken.
-func (s summary) failure(receipts []client.Receipt) error {
-	var refused []client.Receipt
-	for _, r := range receipts {
-		if r.Err != nil {
-			return r.Err
-		}
-		if r.Status < 200 || r.Status > 299 {
-			refused = append(refused, r)
-		}
-	}
-	if len(refused) == 0 {
-		return nil
-	}
-	last := refused[len(refused)-1]
-	return &failure{exitFailed, fmt.Errorf("%s of %d refused: %d %s", text.Count(len(refused), "delivery", "deliveries"), s.Sent, last.Status, last.Answer)}
 }
 
 // await waits until every event is settled or parked.

@@ -73,7 +73,7 @@ func (p *program) show(ctx context.Context, id string, s showing) error {
 		return usage("--raw writes the body of one event: name an event")
 	}
 	if wanted {
-		if err := p.announce(); err != nil {
+		if err := p.announce(ctx); err != nil {
 			return err
 		}
 	}

@@ -96,7 +96,7 @@ func (p *program) simulate(ctx context.Context, s simulating) error {
 // found adds a seed that breaks a promise to the document.
 func (p *program) found(ctx context.Context, doc *simulationDoc, o simulation.Outcome, tries int) error {
 	f, err := simulation.Explain(ctx, simulation.Options{}, o, tries)
-	f.Command = p.suggest(fmt.Sprintf("simulate --seed %d", o.Seed))
+	f.Command = fmt.Sprintf("%s simulate --seed %d", p.Command, o.Seed)
 	doc.Broken = append(doc.Broken, f)
 	return err
 }

@@ -1,6 +1,7 @@
 package program_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -75,13 +76,13 @@ func TestWritingToAStackIsAnnouncedAndConfirmed(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		args      []string
-		confirm   func(string) bool
+		confirm   func(context.Context, string) bool
 		code      int
 		delivered int
 	}{
 		{"in a script without --yes", secret, nil, 2, 0},
-		{"a person says no", secret, func(string) bool { return false }, 2, 0},
-		{"a person says yes", secret, func(string) bool { return true }, 0, 1},
+		{"a person says no", secret, func(context.Context, string) bool { return false }, 2, 0},
+		{"a person says yes", secret, func(context.Context, string) bool { return true }, 0, 1},
 		{"with --yes", append(secret, "--yes"), nil, 0, 2},
 	} {
 		code, _, stderr := runIn(t.Context(), func(e *program.Env) { e.Args, e.Now, e.Confirm = c.args, time.Now, c.confirm })

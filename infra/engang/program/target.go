@@ -83,16 +83,16 @@ func loopback(host string) bool {
 // explain adds what to do to an error of a call.
 func (p *program) explain(err error) error {
 	if errors.Is(err, client.ErrNoAnswer) && p.deployed == nil && !strings.Contains(err.Error(), "in time") {
-		return fmt.Errorf("%w. Is it running? Start it with: %s, or name another --target", err, p.suggest("local"))
+		return fmt.Errorf("%w. Is it running? Start it with: %s local, or name another --target", err, p.Command)
 	}
 	return err
 }
 
 // announce says on which stack a writing command is about to act, and asks. Nothing is asked on this
 // machine's own.
-func (p *program) announce() error {
+func (p *program) announce(ctx context.Context) error {
 	p.sayWhere()
-	return p.agree()
+	return p.agree(ctx)
 }
 
 // connectToAct connects for a command that writes, and announces it.
@@ -101,7 +101,7 @@ func (p *program) connectToAct(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, p.announce()
+	return c, p.announce(ctx)
 }
 
 // sayWhere is the first line of a writing command on a stack.
@@ -112,12 +112,14 @@ func (p *program) sayWhere() {
 }
 
 // agree asks before a stack is written to: a person on a terminal, --yes in a script.
-func (p *program) agree() error {
+func (p *program) agree(ctx context.Context) error {
 	switch {
 	case p.deployed == nil, p.yes:
 		return nil
-	case p.Confirm != nil && p.Confirm("Go on?"):
+	case p.Confirm != nil && p.Confirm(ctx, "Go on?"):
 		return nil
+	case ctx.Err() != nil:
+		return errInterrupted
 	}
 	return usage("this writes to a deployed stack: say --yes")
 }

@@ -1,0 +1,33 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestAQuestionIsAnsweredByYesAlone(t *testing.T) {
+	for answer, want := range map[string]bool{"y\n": true, "Y\n": true, "yes\n": true, " YES \r\n": true, "n\n": false, "\n": false, "": false, "yeah\n": false, "ja\n": false} {
+		var out bytes.Buffer
+		if got := asked(t.Context(), strings.NewReader(answer), &out, "Go on?"); got != want || out.String() != "Go on? [y/N] " {
+			t.Errorf("%q: %v %q", answer, got, out.String())
+		}
+	}
+}
+
+// A person who interrupts has said no, whatever the terminal still waits for.
+func TestAQuestionEndsWithItsContext(t *testing.T) {
+	nobody, typed := io.Pipe()
+	defer typed.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	if asked(ctx, nobody, &out, "Go on?") || out.String() != "Go on? [y/N] \n" {
+		t.Errorf("%q", out.String())
+	}
+	if asked(ctx, strings.NewReader("y\n"), io.Discard, "Go on?") {
+		t.Error("an answer counts that came after the end")
+	}
+}
