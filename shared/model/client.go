@@ -119,7 +119,7 @@ func (c *Client) open(ctx context.Context, to Connection) (string, *fate) {
 	if ctx.Err() != nil {
 		return "", gone(ctx, "nothing was sent")
 	}
-	value, err := c.keys.Secret(ctx, to.APIKey)
+	value, err := c.key(ctx, to.APIKey)
 	key := string(value.Reveal())
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -132,6 +132,16 @@ func (c *Client) open(ctx context.Context, to Connection) (string, *fate) {
 		return "", misconfigured("the provider's API key holds white space or characters no key has")
 	}
 	return key, nil
+}
+
+// keyLimit is how long the parameter store may take. A store that does not answer is no failure of one call: work waits,
+// as it does for a key that is not there, in place of using its attempts up.
+const keyLimit = 5 * time.Second
+
+func (c *Client) key(ctx context.Context, ref secrets.Ref) (secrets.Value, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyLimit)
+	defer cancel()
+	return c.keys.Secret(ctx, ref)
 }
 
 // sent notes what left our side. The trace's functions may still run after the call has returned.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -249,4 +251,30 @@ func TestWhatCannotBeSentPausesWithoutACall(t *testing.T) {
 			}
 		})
 	}
+}
+
+// silent is a parameter store that never answers.
+type silent struct{}
+
+func (silent) Secret(ctx context.Context, _ secrets.Ref) (secrets.Value, error) {
+	<-ctx.Done()
+	return secrets.Value{}, ctx.Err()
+}
+
+// Work waits then, as for a key that is not there: five attempts that brought nothing would be a failure that a person
+// has to look into.
+func TestASilentParameterStoreUsesUpNoAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := model.New(http.DefaultClient, silent{})
+		ctx, cancel := context.WithTimeout(t.Context(), 75*time.Second)
+		defer cancel()
+		began := time.Now()
+		a := c.Call(ctx, model.Connection{BaseURL: "http://127.0.0.1:9/v1", APIKey: "ssm:models/openai"}, prompt())
+		if a.Outcome != operation.Paused || a.Category != operation.CategoryConfiguration || a.Called || a.Reason != "the provider's API key cannot be read now" {
+			t.Errorf("%+v", a.Attempt)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("after %s", took)
+		}
+	})
 }
