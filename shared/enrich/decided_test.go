@@ -164,3 +164,21 @@ func TestACancelledHeadCoalescesNothing(t *testing.T) {
 		}
 	})
 }
+
+// An event that is parked without an operation is dismissed: its old letter, moved back, opens it no more.
+func TestALetterOpensNoDismissedEvent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id := w.receive(arrival{version: one, key: "k"})
+		w.run(id)
+		d := inbox.Dismissal{Event: id, By: "ann", Note: "no name", Now: w.clock(), ExpiresAt: w.clock().AddDate(0, 0, 30)}
+		if err := w.table.DismissEvent(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.worker(nil).Redriven(t.Context(), w.sent.all[0]); err != nil {
+			t.Fatal(err)
+		}
+		if ev := w.event(id); ev.State != inbox.Parked || ev.Dismissed == nil || ev.Generation != 0 {
+			t.Errorf("%s, generation %d, dismissed %v", ev.State, ev.Generation, ev.Dismissed)
+		}
+	})
+}

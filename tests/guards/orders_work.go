@@ -111,17 +111,24 @@ var jobOrders = []order{
 }
 
 var finishOrders = []order{
+	{"enrich.Worker.persist: a try may use up the function's time", []string{
+		`		ctx, cancel := context.WithTimeout(ctx, cmp.Or(w.Limits.Answer, answerTime))`,
+		`		limit := cmp.Or(w.Limits.Answer, answerTime)
+		if $on {
+			limit = time.Hour
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)`}},
 	{"enrich.job.finish: every repeat has a write id of its own", []string{
-		`	err := j.persist(ctx, func() error { return do(ctx, f) })`,
-		`	err := j.persist(ctx, func() error {
+		`	err := j.persist(ctx, func(ctx context.Context) error { return do(ctx, f) })`,
+		`	err := j.persist(ctx, func(ctx context.Context) error {
 		if $on {
 			f.WriteID = j.NewID()
 		}
 		return do(ctx, f)
 	})`}},
 	{"enrich.job.finish: a losing attempt is not recorded (W15)", []string{
-		`			if err := j.persist(ctx, func() error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {`,
-		`			if err := j.persist(ctx, func() error {
+		`			if err := j.persist(ctx, func(ctx context.Context) error { return j.Store.RecordLosing(ctx, j.key, losing) }); err != nil {`,
+		`			if err := j.persist(ctx, func(ctx context.Context) error {
 				if $on {
 					return nil
 				}

@@ -37,7 +37,7 @@ var sources = []source{
 	{file: "shared/enrich/ending.go", functions: []string{"job.broken", "job.failedBefore", "job.waiting", "job.raise", "Worker.write"}, orders: endOrders},
 	{file: "shared/enrich/hold.go", functions: []string{"job.admitted", "job.probe"}, orders: holdOrders},
 	{file: "shared/enrich/quiet.go", functions: []string{"job.newer"}},
-	{file: "shared/enrich/redriven.go", functions: []string{"Worker.reopen"}},
+	{file: "shared/enrich/redriven.go", functions: []string{"Worker.Redriven", "Worker.reopenEvent", "Worker.reopenOperation"}},
 	{file: "shared/enrich/split.go", functions: []string{"Worker.store"}, orders: splitOrders},
 	{file: "shared/reconcile/reconcile.go", functions: []string{"Sweeper.one", "Sweeper.send", "Sweeper.park"}, orders: sweepOrders},
 
