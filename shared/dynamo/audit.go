@@ -10,16 +10,39 @@ import (
 	"engang/shared/object"
 )
 
-// Audit records an act. An act is recorded once, by its time and id, and never changed.
+// Audit records an act. An act is recorded once, by its time and id, and never changed: the same again is success, and
+// what says anything else is refused with [audit.ErrOther].
 func (t *Table) Audit(ctx context.Context, e audit.Entry) error {
-	it := item{}
-	it.set(map[string]string{"by": e.By, "act": e.Act, "target": e.Target, "note": e.Reason})
-	it.setExpiry(e.ExpiresAt)
-	err := t.put(ctx, putEntry, key{auditHash(e.Scope, e.At), stamp(e.At, e.ID)}, it, nil)
-	if _, refused := errors.AsType[*refusal](err); err != nil && !refused {
+	k := key{auditHash(e.Scope, e.At), stamp(e.At, e.ID)}
+	err := errVanishing
+	for range vanishing {
+		it := item{}
+		it.set(map[string]string{"by": e.By, "act": e.Act, "target": e.Target, "note": e.Reason})
+		it.setExpiry(e.ExpiresAt)
+		err = t.put(ctx, putEntry, k, it, nil)
+		refused, ok := errors.AsType[*refusal](err)
+		if ok && len(refused.stored) == 0 {
+			err = errVanishing
+			continue
+		}
+		if ok {
+			err = sameEntry(e, refused.stored)
+		}
+		break
+	}
+	if err != nil {
 		return fmt.Errorf("record act %s on %s: %w", e.Act, e.Target, err)
 	}
 	return nil
+}
+
+// sameEntry is nil where what is stored says the same: then it is our own record whose answer was lost.
+func sameEntry(e audit.Entry, stored item) error {
+	recorded, err := readEntry(e.Scope, stored)
+	if err == nil && !recorded.Same(e) {
+		err = audit.ErrOther
+	}
+	return err
 }
 
 // Acts reads one page of the acts of a day (UTC) in a scope, the newest first. Next is empty at the end of the day.

@@ -1,9 +1,12 @@
 package dynamo_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
+	"engang/shared/audit"
 	"engang/shared/dynamo"
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/inbox"
@@ -50,6 +53,20 @@ func TestAnItemMayVanishBeforeItIsLookedAt(t *testing.T) {
 		if _, written, err := put(table); err != nil || !written {
 			t.Errorf("written: %t, %v", written, err)
 		}
+	})
+	t.Run("act", func(t *testing.T) {
+		db := dynamotest.Embedded(t)
+		first := audit.Entry{Scope: shop, At: noon, ID: "act_1", By: "ann", Act: "export", Target: "product:794", Reason: "asked to"}
+		must(t, db.Open(nil).Audit(t.Context(), first))
+		other := first
+		other.Target = "product:8"
+		table := db.Open(before{"read operation", func() {
+			remove(t, db, "A#shop#test#"+noon.Format(time.DateOnly), fmt.Sprintf("%013d#act_1", noon.UnixMilli()))
+		}})
+		must(t, table.Audit(t.Context(), other))
+		got, err := table.AuditTrail(t.Context(), shop, noon)
+		must(t, err)
+		same(t, "trail", []audit.Entry{other}, got)
 	})
 	t.Run("again and again", func(t *testing.T) {
 		db := dynamotest.Embedded(t)
