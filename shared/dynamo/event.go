@@ -41,7 +41,7 @@ func (t *Table) Receive(ctx context.Context, ev inbox.Event) (inbox.Receipt, err
 		if err != nil {
 			return 0, fmt.Errorf("receive event %s: %w", ev.ID, err)
 		}
-		return inbox.Judge(stored, ev.WriteID, ev.Digest), nil
+		return inbox.Judge(stored, ev.WriteID, ev.Digest, ev.Body.Key), nil
 	}
 	return 0, fmt.Errorf("receive event %s: %w", ev.ID, errVanishing)
 }

@@ -26,6 +26,18 @@ func remove(t *testing.T, db dynamotest.DB, pk, sk string) {
 	}
 }
 
+var largeBody = inbox.Body{Key: "raw/1/sum", Bytes: 70_000}
+
+// large1 leaves event 1 open, with its body in the bucket.
+func large1(t *testing.T, _ dynamotest.DB, table *dynamo.Table) {
+	t.Helper()
+	ev := arrival(1)
+	ev.Body = largeBody
+	if _, err := table.Receive(t.Context(), ev); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A failed put is not yet a duplicate: the stored item decides (infra/protocol.md section 4, W1).
 func TestADeliveryIsWhatTheStoredEventSays(t *testing.T) {
 	for _, tt := range []struct {
@@ -41,6 +53,7 @@ func TestADeliveryIsWhatTheStoredEventSays(t *testing.T) {
 		{"a repeat of a settled event", settled1, func(ev *inbox.Event) { ev.WriteID = "other" }, inbox.Duplicate},
 		{"a repeat of a parked event", parked1, func(ev *inbox.Event) { ev.WriteID = "other" }, inbox.Duplicate},
 		{"another fact under the same key", open1, func(ev *inbox.Event) { ev.WriteID, ev.Digest = "other", "d2" }, inbox.Conflicting},
+		{"another fact, made of the very body that is kept", large1, func(ev *inbox.Event) { ev.WriteID, ev.Digest, ev.Body = "other", "d2", largeBody }, inbox.Reread},
 		{"another fact, and the event is settled", settled1, func(ev *inbox.Event) { ev.WriteID, ev.Digest = "other", "d2" }, inbox.Conflicting},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

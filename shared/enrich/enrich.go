@@ -87,9 +87,10 @@ type Model interface {
 	Call(ctx context.Context, p config.Provider, prompt recipe.Prompt) operation.Answer
 }
 
-// Bodies reads the exact bytes of an event's first delivery.
+// Bodies reads the exact bytes of an event's first delivery, and drops those that nothing names.
 type Bodies interface {
 	Read(ctx context.Context, b inbox.Body) ([]byte, error)
+	Drop(ctx context.Context, b inbox.Body) error
 }
 
 // Notices sends a notice of parked work to the dead-letter queue.
@@ -243,11 +244,16 @@ func (w *Worker) room(ctx context.Context) bool {
 // unconfigured postpones an event whose configuration cannot be used. What is not applied is treated
 // like a provider that cannot serve; a store that does not answer is the message's own retry.
 func (w *Worker) unconfigured(ctx context.Context, ev inbox.Event, cause error) error {
-	if !errors.Is(cause, config.ErrUnknown) && !errors.Is(cause, config.ErrUnreadable) {
+	if !notUsable(cause) {
 		return fmt.Errorf("read configuration for event %s: %w", ev.ID, cause)
 	}
 	w.Log.ErrorContext(ctx, "event waits for its configuration", "event", ev.ID, "err", cause)
 	return w.postpone(ctx, ev, w.Now().Add(w.Limits.Pause))
+}
+
+// notUsable tells whether a fault is one of what was applied, and not of asking for it.
+func notUsable(err error) bool {
+	return errors.Is(err, config.ErrUnknown) || errors.Is(err, config.ErrUnreadable)
 }
 
 // postpone makes the open index bring the event back, so that the message can be deleted.

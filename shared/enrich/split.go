@@ -36,8 +36,11 @@ func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
 	}
 	children, err := w.Parts.Parts(ctx, ev, raw)
 	flawed := errors.Is(err, inbox.ErrPart)
-	if err != nil && !flawed {
+	switch {
+	case notUsable(err):
 		return w.unconfigured(ctx, ev, err)
+	case err != nil && !flawed:
+		return fmt.Errorf("make parts of event %s: %w", ev.ID, err)
 	}
 	for _, child := range children {
 		if !w.room(ctx) {
@@ -53,7 +56,8 @@ func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
 	return w.end(ctx, ev, []ending{{outcome: inbox.Split}})
 }
 
-// store puts one part and sends it, unless it is settled already.
+// store puts one part and sends it, unless it is settled already. What was put into the bucket for it and nothing
+// names, since its event was erased or is another one, is taken back.
 func (w *Worker) store(ctx context.Context, child inbox.Event) error {
 	receipt, err := w.Store.Receive(ctx, child)
 	if err != nil {
@@ -62,8 +66,13 @@ func (w *Worker) store(ctx context.Context, child inbox.Event) error {
 	switch receipt {
 	case inbox.Accepted, inbox.DuplicateOpen:
 		return w.queue(ctx, child)
-	case inbox.Conflicting:
-		return w.Store.RecordConflict(ctx, inbox.Conflict{Event: child.ID, Digest: child.Digest, At: child.ReceivedAt, DeliveryID: child.DeliveryID})
+	case inbox.Forgotten:
+		return w.Bodies.Drop(ctx, child.Body)
+	case inbox.Conflicting, inbox.Reread:
+		if err := w.Store.RecordConflict(ctx, inbox.Conflict{Event: child.ID, Digest: child.Digest, At: child.ReceivedAt, DeliveryID: child.DeliveryID}); err != nil || receipt == inbox.Reread {
+			return err
+		}
+		return w.Bodies.Drop(ctx, child.Body)
 	}
 	return nil
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"engang/shared/bodies"
+	"engang/shared/config"
+	"engang/shared/document"
 	"engang/shared/dynamo/dynamotest"
 	"engang/shared/inbox"
 	"engang/shared/object"
@@ -37,7 +40,7 @@ func (w *world) batch(n int) (inbox.EventID, *children) {
 	w.t.Helper()
 	now, raw := w.clock(), []byte(`[]`)
 	ev := inbox.Event{ID: inbox.NewEventID(scope, "shop", "batch"), Scope: scope, Endpoint: "shop", Type: "split", ReceivedAt: now, WriteID: w.id(), Digest: "b",
-		Rank: "r", Batch: true, Body: inbox.Body{Packed: bodies.Pack(raw), Bytes: len(raw)}, DueAt: now.Add(5 * time.Minute)}
+		Rank: "r", Batch: true, Body: inbox.Body{Packed: bodies.Pack(raw), Bytes: len(raw)}, DueAt: now.Add(6 * time.Minute)}
 	if _, err := w.table.Receive(w.t.Context(), ev); err != nil {
 		w.t.Fatal(err)
 	}
@@ -135,14 +138,101 @@ func TestABatchWithABrokenPartIsParkedBehindTheOthers(t *testing.T) {
 	})
 }
 
+// A bucket holds bodies of parts, which are put there before the parts are stored.
+type bucket struct {
+	inline
+	kept map[string]bool
+	away error
+}
+
+func (b *bucket) Drop(_ context.Context, body inbox.Body) error {
+	if b.away == nil {
+		delete(b.kept, body.Key)
+	}
+	return b.away
+}
+
+// A part whose event was erased, or is another one, brings a body that nothing will ever name.
+func TestNothingOfAPartIsKeptThatNothingNames(t *testing.T) {
+	type change func(stored *inbox.Event)
+	very := inbox.Body{Key: "raw/part", Bytes: 70_000}
+	for _, tt := range []struct {
+		name      string
+		stored    change // what stands under the part's key; nil: nothing does
+		erased    bool
+		kept      bool
+		conflicts int
+	}{
+		{"an erased event", func(*inbox.Event) {}, true, false, 0},
+		{"another content under its key", func(ev *inbox.Event) { ev.Digest = "another" }, false, false, 1},
+		{"the very body, read as another fact by a former version", func(ev *inbox.Event) { ev.Digest, ev.Body = "another", very }, false, true, 1},
+		{"a repeat of it", func(ev *inbox.Event) { ev.Body = very }, false, true, 0},
+		{"nothing", nil, false, true, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				id, parts := w.batch(1)
+				part := &parts.events[0]
+				if stored := *part; tt.stored != nil {
+					tt.stored(&stored)
+					if _, err := w.table.Receive(t.Context(), stored); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if tt.erased {
+					if err := w.table.EmptyEvent(t.Context(), part.ID, w.clock()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				part.WriteID, part.Body = "w-again", very
+				b := &bucket{kept: map[string]bool{very.Key: true}}
+				worker := w.worker(nil)
+				worker.Parts, worker.Sender, worker.Bodies = parts, &queued{}, b
+				if !tt.kept { // a repeat of the batch does it
+					b.away = errors.New("bucket down")
+					if err := worker.Run(t.Context(), id); !errors.Is(err, b.away) || w.event(id).State != inbox.Received {
+						t.Errorf("run: %v, batch is %s", err, w.event(id).State)
+					}
+					b.away = nil
+				}
+				if err := worker.Run(t.Context(), id); err != nil {
+					t.Fatal(err)
+				}
+				_, _, conflicts, err := w.table.Deliveries(t.Context(), part.ID)
+				if err != nil || w.event(id).State != inbox.Settled || b.kept[very.Key] != tt.kept || len(conflicts) != tt.conflicts {
+					t.Errorf("batch is %s, body kept %v, conflicts %v, %v", w.event(id).State, b.kept[very.Key], conflicts, err)
+				}
+			})
+		})
+	}
+}
+
+// What was not applied is waited for; any other fault is the message's own, and is not told as one of the configuration.
 func TestABatchWaitsForItsConfiguration(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		id, parts := w.batch(1)
-		parts.err = errors.New("store down")
-		worker := w.worker(nil)
-		worker.Parts = parts
-		if err := worker.Run(t.Context(), id); err == nil || w.event(id).State != inbox.Received {
-			t.Errorf("run: %v, event is %s", err, w.event(id).State)
-		}
-	})
+	for _, tt := range []struct {
+		name  string
+		fault error
+		waits bool
+	}{
+		{"not applied", config.ErrUnknown, true},
+		{"not usable", config.ErrUnreadable, true},
+		{"a store that is away", errors.New("store down"), false},
+		{"a body that is no JSON", document.ErrMalformed, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				id, parts := w.batch(1)
+				parts.err = fmt.Errorf("split it: %w", tt.fault)
+				worker := w.worker(nil)
+				worker.Parts = parts
+				err := worker.Run(t.Context(), id)
+				if ev := w.event(id); ev.State != inbox.Received || ev.DueAt.Equal(w.clock().Add(limits.Pause)) != tt.waits {
+					t.Errorf("event is %s, due at %s", ev.State, ev.DueAt)
+				}
+				if (err == nil) != tt.waits || err != nil && (!errors.Is(err, tt.fault) || strings.Contains(err.Error(), "configuration")) {
+					t.Errorf("run: %v", err)
+				}
+			})
+		})
+	}
 }

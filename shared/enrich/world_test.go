@@ -124,8 +124,10 @@ func (w *world) worker(transport http.RoundTripper) *enrich.Worker {
 	})
 }
 
-// inline reads bodies that stand in the event.
+// inline reads bodies that stand in the event. There is no bucket to drop one from.
 type inline struct{}
+
+func (inline) Drop(context.Context, inbox.Body) error { return nil }
 
 func (inline) Read(_ context.Context, b inbox.Body) ([]byte, error) {
 	return bodies.Unpack(b.Packed, b.Bytes)

@@ -128,7 +128,7 @@ type Seen struct {
 }
 
 // A Conflict is a delivery with the key of a stored event and another fact in it. It changes nothing
-// and waits for a person.
+// and waits for a person; its body is not kept.
 type Conflict struct {
 	Event      EventID
 	Digest     string
@@ -145,19 +145,23 @@ const (
 	Accepted      Receipt = iota // a new event, stored by this delivery
 	DuplicateOpen                // a repeat of an event that is not settled: it is enqueued again
 	Duplicate                    // a repeat of an event that is settled or parked
-	Conflicting                  // the key of a stored event with another fact
+	Conflicting                  // the key of a stored event with another fact; nothing names the body that came with it
+	Reread                       // the same, of the very body that the stored event names: how its sender is read has changed since
 	Forgotten                    // the key of an event that was erased: nothing that it brings is to be kept
 )
 
-// Judge says what a delivery means whose put was refused, from the event that is stored: our own put
+// Judge says what a delivery means whose put was refused, from the event that is stored and from what the delivery
+// brought: the write id of its put, its digest, and the key of its body, if that is in the bucket. It is our own put
 // whose answer was lost, another fact under the same key, or a repeat (infra/protocol.md section 4, W1). Whatever comes
 // under the key of an erased event is a repeat of which nothing is kept.
-func Judge(stored Event, writeID, digest string) Receipt {
+func Judge(stored Event, writeID, digest, bodyKey string) Receipt {
 	switch {
 	case stored.WriteID == writeID:
 		return Accepted
 	case !stored.Erased.IsZero():
 		return Forgotten
+	case stored.Digest != digest && bodyKey != "" && stored.Body.Key == bodyKey:
+		return Reread
 	case stored.Digest != digest:
 		return Conflicting
 	case stored.State == Received:

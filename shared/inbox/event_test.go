@@ -76,7 +76,8 @@ func TestRecipeRefHasOneSpelling(t *testing.T) {
 
 // TestJudge is infra/protocol.md section 4, the rows of W1, in their order.
 func TestJudge(t *testing.T) {
-	const mine, theirs, digest, other = "w-mine", "w-theirs", "d1", "d2"
+	const mine, theirs, digest, other, small = "w-mine", "w-theirs", "d1", "d2", "d3"
+	keys := map[string]string{digest: "second"} // what is small is in no bucket
 	tests := []struct {
 		name   string
 		stored inbox.Event
@@ -88,6 +89,11 @@ func TestJudge(t *testing.T) {
 		{"another fact under the key of an open event", inbox.Event{WriteID: theirs, Digest: other, State: inbox.Received}, digest, inbox.Conflicting},
 		{"another fact under the key of a settled event", inbox.Event{WriteID: theirs, Digest: other, State: inbox.Settled}, digest, inbox.Conflicting},
 		{"another fact under the key of a parked event", inbox.Event{WriteID: theirs, Digest: other, State: inbox.Parked}, digest, inbox.Conflicting},
+		{"another fact, where both bodies are in the bucket", inbox.Event{WriteID: theirs, Digest: other, Body: inbox.Body{Key: "first"}}, digest, inbox.Conflicting},
+		{"another fact, where neither body is in the bucket", inbox.Event{WriteID: theirs, Digest: other}, small, inbox.Conflicting},
+		{"another fact, where the first body is in the bucket", inbox.Event{WriteID: theirs, Digest: digest, Body: inbox.Body{Key: "first"}}, small, inbox.Conflicting},
+		{"another fact, made of the very body in the bucket", inbox.Event{WriteID: theirs, Digest: other, Body: inbox.Body{Key: "second"}}, digest, inbox.Reread},
+		{"repeat with the very body in the bucket", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Settled, Body: inbox.Body{Key: "second"}}, digest, inbox.Duplicate},
 		{"repeat of an open event, perhaps never sent", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Received}, digest, inbox.DuplicateOpen},
 		{"repeat of a settled event", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Settled}, digest, inbox.Duplicate},
 		{"repeat of an erased event", inbox.Event{WriteID: theirs, Digest: digest, State: inbox.Settled, Erased: time.Unix(1, 0)}, digest, inbox.Forgotten},
@@ -96,7 +102,7 @@ func TestJudge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := inbox.Judge(tt.stored, mine, tt.digest); got != tt.want {
+			if got := inbox.Judge(tt.stored, mine, tt.digest, keys[tt.digest]); got != tt.want {
 				t.Errorf("receipt %d, want %d", got, tt.want)
 			}
 		})

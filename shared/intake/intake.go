@@ -1,9 +1,11 @@
 // Package intake takes deliveries: it verifies one, stores the event that it reports by one conditional
 // write, sends a reference to the workers, and says what to answer.
 //
-// Nothing is stored of what is not verified, configured, readable and of an enabled type. Nothing is
-// acknowledged that is not stored: an error means that the sender must come again or has sent something
-// that cannot be taken. A crash after the write leaves an open event, which the reconciler finds.
+// Nothing is stored of what is not verified, configured, readable and of an enabled type, with one exception: a
+// delivery that holds many events is stored whatever they are, and the worker that takes it apart leaves out those of
+// types that are not enabled. Nothing is acknowledged that is not stored: an error means that the sender must come
+// again or has sent something that cannot be taken. A crash after the write leaves an open event, which the
+// reconciler finds.
 package intake
 
 import (
@@ -39,7 +41,7 @@ type Certificates interface {
 	Certificate(ctx context.Context, s webhook.Scheme, req webhook.Request) ([]byte, error)
 }
 
-// Bodies makes the bytes of a delivery ready to be stored with its event, and drops those of one that was erased.
+// Bodies makes the bytes of a delivery ready to be stored with its event, and drops those that nothing names.
 type Bodies interface {
 	Keep(ctx context.Context, id inbox.EventID, raw []byte) (inbox.Body, error)
 	Drop(ctx context.Context, b inbox.Body) error
@@ -95,7 +97,7 @@ type Delivery struct {
 const (
 	Accepted  = "accepted"  // a new event, stored
 	Duplicate = "duplicate" // a repeat of a stored one
-	Conflict  = "conflict"  // the key of a stored one with another fact: kept for a person, changes nothing
+	Conflict  = "conflict"  // the key of a stored one with another fact: noted for a person without its body, changes nothing
 	Ignored   = "ignored"   // verified, and of a type that is not enabled: not stored
 )
 

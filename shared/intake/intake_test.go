@@ -3,6 +3,7 @@ package intake_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,6 +147,7 @@ func TestEachDeliveryHasItsOwnWriteID(t *testing.T) {
 
 func TestAnotherFactUnderTheSameKeyIsRecordedAndChangesNothing(t *testing.T) {
 	w := newWorld(t)
+	w.large = true
 	if _, err := w.deliver(w.crm("msg_1", contact)); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func TestAnotherFactUnderTheSameKeyIsRecordedAndChangesNothing(t *testing.T) {
 	if err != nil || reply.Status != intake.Conflict || reply.Event != first.ID {
 		t.Fatalf("Deliver = %+v, %v", reply, err)
 	}
-	if diff := cmp.Diff([]string{"endpoint", "secrets", "keep", "receive", "conflict"}, w.trace); diff != "" {
+	if diff := cmp.Diff([]string{"endpoint", "secrets", "keep", "receive", "conflict", "drop"}, w.trace); diff != "" {
 		t.Errorf("acts (-want +got):\n%s", diff)
 	}
 	if len(w.conflicts) != 1 || w.conflicts[0].Event != first.ID || w.conflicts[0].Digest == first.Digest || w.conflicts[0].Digest == "" || !w.conflicts[0].At.Equal(received) {
@@ -166,9 +168,33 @@ func TestAnotherFactUnderTheSameKeyIsRecordedAndChangesNothing(t *testing.T) {
 		t.Errorf("the stored event was changed (-want +got):\n%s", diff)
 	}
 
+	if body := "raw/" + string(first.ID) + "/" + document.Digest(other.Body); !slices.Equal(w.dropped, []string{body}) || body == first.Body.Key {
+		t.Errorf("dropped %q, and the event has %q", w.dropped, first.Body.Key)
+	}
+
+	w.fail["drop"] = errors.New("throttled")
+	if reply, err := w.deliver(other); err != nil || reply.Status != intake.Conflict || !strings.Contains(w.log.String(), "not dropped") {
+		t.Errorf("a body that was not dropped: %+v, %v, log %s", reply, err, w.log.String())
+	}
 	w.fail["conflict"] = errors.New("throttled")
 	if reply, err := w.deliver(other); !errors.Is(err, problem.ErrUnavailable) {
 		t.Errorf("a conflict that nobody will ever see was acknowledged: %+v, %v", reply, err)
+	}
+}
+
+// How a sender is read may change with a version of ours: the same bytes are another fact then, and are still those
+// that the stored event names.
+func TestTheBodyOfTheStoredEventIsNeverDropped(t *testing.T) {
+	w := newWorld(t)
+	w.large = true
+	if _, err := w.deliver(w.crm("msg_1", contact)); err != nil {
+		t.Fatal(err)
+	}
+	first := w.only()
+	first.Digest = "as a former version read it"
+	w.stored[first.ID] = first
+	if reply, err := w.deliver(w.crm("msg_1", contact)); err != nil || reply.Status != intake.Conflict || len(w.conflicts) != 1 || len(w.dropped) != 0 {
+		t.Errorf("Deliver = %+v, %v; recorded %+v, dropped %v", reply, err, w.conflicts, w.dropped)
 	}
 }
 

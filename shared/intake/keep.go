@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"engang/shared/config"
 	"engang/shared/inbox"
@@ -40,12 +41,15 @@ func (in *Intake) keep(ctx context.Context, ev inbox.Event, raw []byte) (Reply, 
 		in.count(ctx, ev)
 		reply.Status = Duplicate
 	case inbox.Forgotten:
-		in.drop(ctx, ev)
+		in.drop(ctx, ev, in.Limits.Send)
 		in.count(ctx, ev)
 		reply.Status = Duplicate
-	case inbox.Conflicting:
+	case inbox.Conflicting, inbox.Reread:
 		if err := in.conflict(ctx, ev); err != nil {
 			return Reply{}, fmt.Errorf("record conflict of event %s: %w: %w", ev.ID, problem.ErrUnavailable, err)
+		}
+		if receipt == inbox.Conflicting { // else the stored event's own body would go
+			in.drop(ctx, ev, in.Limits.Head+in.Limits.Count) // a conflict needs neither
 		}
 		reply.Status = Conflict
 	default:
@@ -82,13 +86,13 @@ func (in *Intake) send(ctx context.Context, ev inbox.Event) {
 	}
 }
 
-// drop takes back the body of an event that was erased. It never fails the delivery: the bucket's own rule removes
-// what is left.
-func (in *Intake) drop(ctx context.Context, ev inbox.Event) {
-	ctx, cancel := context.WithTimeout(ctx, in.Limits.Send)
+// drop takes back a body that nothing names: of an event that was erased, or of a delivery in conflict with the stored
+// one. It never fails the delivery: the bucket's own rule removes what is left.
+func (in *Intake) drop(ctx context.Context, ev inbox.Event, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := in.Bodies.Drop(ctx, ev.Body); err != nil {
-		in.Log.ErrorContext(ctx, "body of an erased event not dropped", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
+		in.Log.ErrorContext(ctx, "body that nothing names not dropped", "event_id", ev.ID, "endpoint", ev.Endpoint, "err", err)
 	}
 }
 

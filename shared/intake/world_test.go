@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,6 +50,7 @@ type world struct {
 
 	certificate []byte
 	conflicts   []inbox.Conflict
+	large       bool // bodies are put into the bucket
 	seen        []inbox.EventID
 	sent        []string // tenant/event
 	delays      []time.Duration
@@ -172,11 +174,14 @@ func (w *world) Keep(ctx context.Context, id inbox.EventID, raw []byte) (inbox.B
 	if err := w.act(ctx, "keep"); err != nil {
 		return inbox.Body{}, err
 	}
+	if w.large {
+		return inbox.Body{Key: "raw/" + string(id) + "/" + document.Digest(raw), Bytes: len(raw)}, nil
+	}
 	return inbox.Body{Packed: []byte("packed of " + string(id)), Bytes: len(raw)}, nil
 }
 
 func (w *world) Drop(ctx context.Context, b inbox.Body) error {
-	w.dropped = append(w.dropped, string(b.Packed))
+	w.dropped = append(w.dropped, cmp.Or(b.Key, string(b.Packed)))
 	return w.act(ctx, "drop")
 }
 
@@ -185,7 +190,7 @@ func (w *world) Receive(ctx context.Context, ev inbox.Event) (inbox.Receipt, err
 		return 0, err
 	}
 	if old, ok := w.stored[ev.ID]; ok {
-		return inbox.Judge(old, ev.WriteID, ev.Digest), nil
+		return inbox.Judge(old, ev.WriteID, ev.Digest, ev.Body.Key), nil
 	}
 	ev.State = inbox.Received
 	w.stored[ev.ID] = ev

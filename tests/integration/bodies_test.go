@@ -224,6 +224,9 @@ func TestAConflictLeavesTheFirstBody(t *testing.T) {
 		if got := s.body(id); string(got) != first {
 			t.Errorf("%d bytes came back, not the %d of the first delivery", len(got), len(first))
 		}
+		if kept := s.objects(); len(kept) != 1 {
+			t.Errorf("kept %v, of which the event names one", kept)
+		}
 		if e := s.event(id); e.Object != "contact:c-1" || len(e.Conflicts) != 1 || s.calls() != 1 {
 			t.Errorf("event %+v, %d calls", e, s.calls())
 		}
