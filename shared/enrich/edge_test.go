@@ -307,3 +307,18 @@ func TestPartsThatAreThereAlready(t *testing.T) {
 		}
 	})
 }
+
+// Each reason is told once, in the order in which it came up.
+func TestAReasonIsToldOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		refs := []inbox.RecipeRef{{Name: "card", Version: 1}, w.apply("note", 1, recipe.PolicyAuto), w.apply("tags", 1, recipe.PolicyAuto)}
+		other := bad(operation.Unusable, operation.CategoryUnusableOutput, "the schema")
+		w.model.script = []operation.Answer{refusal, other, refusal}
+		id := w.receive(arrival{name: "A", version: one, recipes: refs})
+		w.run(id)
+		if ev := w.event(id); ev.State != inbox.Parked || ev.Reason != "refusal; the schema" || len(ev.Operations) != 3 {
+			t.Errorf("event %s for %q, operations %v", ev.State, ev.Reason, ev.Operations)
+		}
+		w.rest()
+	})
+}

@@ -181,5 +181,11 @@ func (w *Worker) eventDays(ctx context.Context, ev inbox.Event) (int, error) {
 
 // joined makes one sentence of reasons, without repeating one.
 func joined(reasons []string) string {
-	return strings.Join(slices.Compact(slices.Clone(reasons)), "; ")
+	var once []string
+	for _, reason := range reasons {
+		if !slices.Contains(once, reason) {
+			once = append(once, reason)
+		}
+	}
+	return strings.Join(once, "; ")
 }

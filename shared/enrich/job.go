@@ -20,10 +20,6 @@ import (
 // and the look at it.
 const claimRounds = 4
 
-// maxOutput is the largest output that is kept, in bytes: it stands in the operation and in the result,
-// beside the log of attempts, and an item holds 400 KB.
-const maxOutput = 256 << 10
-
 // A job is one recipe of one event.
 type job struct {
 	*Worker
@@ -97,7 +93,7 @@ func (j *job) attempt(ctx context.Context) (ending, bool, error) {
 	return e, false, err
 }
 
-// refusedClaim goes by what the claim found (protocol.md section 4, W3).
+// refusedClaim goes by what the claim found (infra/protocol.md section 4, W3).
 func (j *job) refusedClaim(ctx context.Context, c operation.Claim, stored operation.Operation) (ending, bool, error) {
 	standing, until := operation.JudgeClaim(stored, c)
 	var e ending
@@ -239,10 +235,6 @@ func (j *job) answered(ctx context.Context, lease operation.Lease, answer operat
 
 // checked holds a usable answer against the recipe.
 func (j *job) checked(ctx context.Context, lease operation.Lease, a operation.Attempt, output []byte) (ending, error) {
-	if len(output) > maxOutput {
-		a.Outcome, a.Category, a.Reason = operation.Unusable, operation.CategoryUnusableOutput, "the output is too large to keep"
-		return j.fail(ctx, lease, a, a.Reason, a.Category)
-	}
 	found := j.compiled.Check(output, j.input)
 	switch {
 	case found.Unusable != "":
