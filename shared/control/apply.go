@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"engang/shared/audit"
 	"engang/shared/config"
@@ -65,8 +64,11 @@ func (c *Control) Plan(ctx context.Context, p Proposal) (Application, error) {
 // Apply makes the configuration live: all of it, or nothing. It is recorded before it is done. When
 // somebody else has applied since the caller looked, nothing is written, and the error wraps
 // [config.ErrMoved]; refusals are those of [Control.Plan]. When nothing differs, nothing is done, which
-// makes it safe to ask again where an answer was lost.
+// makes it safe to ask again where an answer was lost. Nobody's is [problem.ErrIdentity].
 func (c *Control) Apply(ctx context.Context, p Proposal) (Application, error) {
+	if err := identified(p.By); err != nil {
+		return Application{}, err
+	}
 	live, others, err := c.look(ctx, p)
 	if err != nil {
 		return Application{}, err
@@ -100,12 +102,7 @@ func applied(scope object.Scope, p config.Pointer, changes []config.Change) Appl
 }
 
 func (c *Control) recordApply(ctx context.Context, p Proposal, act, target string) error {
-	now := c.d.Now()
-	e := audit.Entry{Scope: p.Set.Scope, At: now, ID: c.d.NewID(), By: p.By, Act: act, Target: target, ExpiresAt: now.Add(time.Duration(p.Set.Common.ResultDays) * 24 * time.Hour)}
-	if err := c.d.Store.Audit(ctx, e); err != nil {
-		return fmt.Errorf("record %s: %w", act, err)
-	}
-	return nil
+	return c.keep(ctx, audit.Entry{Scope: p.Set.Scope, At: c.d.Now(), ID: c.d.NewID(), By: p.By, Act: act, Target: target}, p.Set.Common.ResultDays)
 }
 
 // summary says in one line what changes, by version.

@@ -18,6 +18,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/problem"
 	"engang/shared/recipe"
 	"engang/shared/secrets"
 )
@@ -174,21 +175,21 @@ func TestApplyAgainDoesNothing(t *testing.T) {
 func TestOfTwoWhoApplyTheSecondIsTold(t *testing.T) {
 	m, s := newMemory(), newShelf()
 	c := desk(m, s)
-	if _, err := c.Apply(t.Context(), control.Proposal{Set: configuration()}); err != nil {
+	if _, err := c.Apply(t.Context(), control.Proposal{Set: configuration(), By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	mine := configuration()
 	mine.Endpoints[0].MaxBody = 2000
 	versions := len(s.versions)
 	for _, seen := range []int{0, 2} {
-		if _, err := c.Apply(t.Context(), control.Proposal{Set: mine, Seen: seen}); !errors.Is(err, config.ErrMoved) {
+		if _, err := c.Apply(t.Context(), control.Proposal{Set: mine, Seen: seen, By: "ann"}); !errors.Is(err, config.ErrMoved) {
 			t.Errorf("over revision %d: %v", seen, err)
 		}
 	}
 	// What the other one did may also refuse ours: it is not what we looked at, all the same.
 	other := configuration()
 	other.Recipes[0].Instructions = "Other."
-	if _, err := c.Apply(t.Context(), control.Proposal{Set: other}); !errors.Is(err, config.ErrMoved) {
+	if _, err := c.Apply(t.Context(), control.Proposal{Set: other, By: "ann"}); !errors.Is(err, config.ErrMoved) {
 		t.Errorf("refused, over another revision: %v", err)
 	}
 	if len(s.versions) != versions || len(m.trail) != 1 {
@@ -203,10 +204,19 @@ func TestOfTwoWhoApplyTheSecondIsTold(t *testing.T) {
 	}
 }
 
+func TestNothingIsAppliedThatNobodyStandsFor(t *testing.T) {
+	for _, by := range []string{"", " \t"} {
+		m, s := newMemory(), newShelf()
+		if _, err := desk(m, s).Apply(t.Context(), control.Proposal{Set: configuration(), By: by}); !errors.Is(err, problem.ErrIdentity) || len(m.trail)+len(s.versions) != 0 {
+			t.Errorf("by %q: %v, recorded %+v, %d versions", by, err, m.trail, len(s.versions))
+		}
+	}
+}
+
 func TestNothingIsAppliedThatIsNotRecorded(t *testing.T) {
 	m, s := newMemory(), newShelf()
 	m.noAudit = errors.New("store down")
-	if _, err := desk(m, s).Apply(t.Context(), control.Proposal{Set: configuration()}); !errors.Is(err, m.noAudit) || len(s.versions) != 0 {
+	if _, err := desk(m, s).Apply(t.Context(), control.Proposal{Set: configuration(), By: "ann"}); !errors.Is(err, m.noAudit) || len(s.versions) != 0 {
 		t.Errorf("%v, %d versions", err, len(s.versions))
 	}
 }
@@ -235,7 +245,7 @@ func TestWhatIsRefusedIsRefusedWhoeverHasCheckedIt(t *testing.T) {
 			if set.Scope == production {
 				m.scopes = []object.Scope{shop}
 			}
-			if _, err := c.Apply(t.Context(), control.Proposal{Set: set}); err != nil {
+			if _, err := c.Apply(t.Context(), control.Proposal{Set: set, By: "ann"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -249,7 +259,7 @@ func TestWhatIsRefusedIsRefusedWhoeverHasCheckedIt(t *testing.T) {
 		test.change(&set)
 		moves := len(s.moves)
 		for what, act := range map[string]func(context.Context, control.Proposal) (control.Application, error){"plan": c.Plan, "apply": c.Apply} {
-			_, err := act(t.Context(), control.Proposal{Set: set, Seen: 1})
+			_, err := act(t.Context(), control.Proposal{Set: set, Seen: 1, By: "ann"})
 			faults, ok := errors.AsType[config.Faults](err)
 			if !ok || len(faults) != 1 || faults[0].At != test.at || !strings.Contains(faults[0].Reason, test.says) {
 				t.Errorf("%s: %s: %v", test.name, what, err)
@@ -266,7 +276,7 @@ func TestAStoreThatIsDownIsNoRefusal(t *testing.T) {
 	s.down = errors.New("store down")
 	c := desk(m, s)
 	_, planned := c.Plan(t.Context(), control.Proposal{Set: configuration()})
-	_, done := c.Apply(t.Context(), control.Proposal{Set: configuration()})
+	_, done := c.Apply(t.Context(), control.Proposal{Set: configuration(), By: "ann"})
 	_, shown := c.Config(t.Context(), shop)
 	for _, err := range []error{planned, done, shown} {
 		if !errors.Is(err, s.down) {

@@ -83,7 +83,7 @@ func (c *Control) Cancel(ctx context.Context, scope object.Scope, s Stop) (Cance
 		err = fmt.Errorf("cancel %s: %w", doc.ID, err)
 	}
 	doc.Kind, doc.Tenant, doc.Environment = "cancellation", scope.Tenant, scope.Environment
-	return doc, errors.Join(err, c.record(ctx, scope, act, Look{ID: doc.ID, By: s.By, Reason: s.Reason}))
+	return doc, errors.Join(err, c.recordNow(ctx, scope, act, Look{ID: doc.ID, By: s.By, Reason: s.Reason}))
 }
 
 func (c *Control) cancel(ctx context.Context, scope object.Scope, s Stop) (Cancellation, error) {
@@ -115,14 +115,6 @@ func (c *Control) cancel(ctx context.Context, scope object.Scope, s Stop) (Cance
 		}
 	}
 	return doc, nil
-}
-
-// daysAfter is when something leaves the table; zero where it is kept without end.
-func daysAfter(now time.Time, days int) time.Time {
-	if days <= 0 {
-		return time.Time{}
-	}
-	return now.AddDate(0, 0, days)
 }
 
 // A stopping is one act of cancelling, whatever it has to stop.

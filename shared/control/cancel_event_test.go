@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func (w *watched) Object(ctx context.Context, scope object.Scope, id object.ID) 
 }
 
 func (w *watched) control() *control.Control {
-	return control.New(control.Deps{Store: w, Endpoints: w, Bodies: w, OpenAge: 5 * time.Minute, Now: func() time.Time { return noon }, NewID: func() string { w.acts++; return "act" }})
+	return control.New(control.Deps{Store: w, Endpoints: w, Bodies: w, OpenAge: 5 * time.Minute, Now: func() time.Time { return noon }, NewID: func() string { w.acts++; return fmt.Sprint("act-", w.acts) }})
 }
 
 func (w *watched) stop(t *testing.T, e inbox.Event) control.Cancellation {

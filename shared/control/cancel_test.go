@@ -49,7 +49,7 @@ func TestCancelStopsWhatIsNotFinal(t *testing.T) {
 		if diff := cmp.Diff([]operation.Cancellation{write}, m.stops); diff != "" {
 			t.Errorf("%s: %s", state, diff)
 		}
-		entry := audit.Entry{Scope: shop, At: noon, ID: "act-1", By: "ann", Act: "cancel", Target: op.Key.String(), Reason: "wrong prices", ExpiresAt: noon.AddDate(0, 0, 400)}
+		entry := audit.Entry{Scope: shop, At: noon, ID: "act-2", By: "ann", Act: "cancel", Target: op.Key.String(), Reason: "wrong prices", ExpiresAt: noon.AddDate(0, 0, 400)}
 		if diff := cmp.Diff([]audit.Entry{entry}, m.trail); diff != "" || len(m.ends) != 0 {
 			t.Errorf("%s: %s", state, diff)
 		}

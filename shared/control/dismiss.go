@@ -52,7 +52,7 @@ func (a *act) dismissOperation(ctx context.Context) (Decided, error) {
 	}
 	d := operation.Dismissal{
 		Key: o.Key, Token: o.Token, Event: o.Event, EventGone: e.ID == "", Generation: e.Generation,
-		By: a.asked.By, Note: a.asked.Reason, WriteID: a.writeID, Now: a.now, ExpiresAt: a.after(a.life), EventExpiresAt: a.after(a.brief),
+		By: a.asked.By, Note: a.asked.Reason, WriteID: a.writeID, Now: a.now, ExpiresAt: a.end, EventExpiresAt: a.brief,
 	}
 	i := slices.IndexFunc(all.ops, func(other operation.Operation) bool { return other.Key != o.Key && other.Needs(o.Event) })
 	if i >= 0 {
@@ -99,7 +99,7 @@ func seenOperation(o operation.Operation) string { return fmt.Sprintf("%d/%s", o
 func seenEvent(e inbox.Event) string { return strconv.Itoa(e.Generation) }
 
 func (a *act) dismissal(e inbox.Event, conflict string) inbox.Dismissal {
-	return inbox.Dismissal{Event: e.ID, Conflict: conflict, Generation: e.Generation, By: a.asked.By, Note: a.asked.Reason, Now: a.now, ExpiresAt: a.after(a.brief)}
+	return inbox.Dismissal{Event: e.ID, Conflict: conflict, Generation: e.Generation, By: a.asked.By, Note: a.asked.Reason, Now: a.now, ExpiresAt: a.brief}
 }
 
 func (a *act) dismissEvent(ctx context.Context) (Decided, error) {
@@ -137,6 +137,11 @@ func (a *act) event(ctx context.Context, id inbox.EventID) (inbox.Event, []inbox
 	return e, conflicts, err
 }
 
+// ours tells whether a dismissal is this act's own, whose answer was lost: then it is no one's before it.
+func (a *act) ours(d inbox.Dismissed) bool {
+	return a.written && d.By == a.asked.By && d.Note == a.asked.Reason && d.At.Equal(a.now)
+}
+
 // dismissed takes a parked event, or a conflict of an event, off the list.
 func (a *act) dismissed(ctx context.Context, e inbox.Event, x inbox.Conflict) (Decided, error) {
 	done := Decided{
@@ -149,6 +154,9 @@ func (a *act) dismissed(ctx context.Context, e inbox.Event, x inbox.Conflict) (D
 	}
 	a.target, done.writeID = done.ID, done.ID // an event keeps no write id: by name and time its record is one
 	switch {
+	case before != nil && a.ours(*before):
+		a.writeID = done.ID
+		return done, nil
 	case before != nil:
 		done.Already, done.By, done.At, done.Note = true, before.By, before.At.UTC(), before.Note
 		return done, nil
@@ -157,7 +165,7 @@ func (a *act) dismissed(ctx context.Context, e inbox.Event, x inbox.Conflict) (D
 	case x.Digest == "" && a.asked.Seen != "" && a.asked.Seen != seenEvent(e):
 		return Decided{}, fmt.Errorf("%w: %w", operation.ErrOtherFailure, &inbox.RefusedError{Stored: e})
 	}
-	a.written, a.writeID = true, done.ID
+	a.written = true
 	err := a.c.d.Store.DismissEvent(ctx, a.dismissal(e, x.Digest))
 	switch {
 	case errors.Is(err, inbox.ErrStale):
@@ -165,5 +173,6 @@ func (a *act) dismissed(ctx context.Context, e inbox.Event, x inbox.Conflict) (D
 	case err != nil:
 		return Decided{}, err
 	}
+	a.writeID = done.ID
 	return done, nil
 }

@@ -1,10 +1,14 @@
 package control_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
+	"engang/shared/control"
+	"engang/shared/inbox"
 	"engang/shared/operation"
 )
 
@@ -107,4 +111,63 @@ func TestADismissalLooksAtTheEventThatWaitsLast(t *testing.T) {
 	if _, err := d.control().Dismiss(t.Context(), shop, dismissing(o.Key.String())); err != nil || d.events["evt_newernewernewern"].Dismissed == nil {
 		t.Errorf("%v, %+v", err, d.events)
 	}
+}
+
+// deaf is a review list whose first answer to a dismissal of an event is lost, and the client's repeat refused.
+type deaf struct {
+	*counter
+	lost bool
+}
+
+func (d *deaf) DismissEvent(ctx context.Context, m inbox.Dismissal) error {
+	err := d.counter.DismissEvent(ctx, m)
+	if d.lost {
+		return err
+	}
+	d.lost = true
+	return inbox.ErrStale
+}
+
+// An event keeps no write id: the record of its dismissal has its name and time. Nobody else's is taken for it, and it
+// is written once.
+func TestADismissalOfAnEventIsRecordedOnceByWhoeverDidIt(t *testing.T) {
+	t.Run("our own answer is lost", func(t *testing.T) {
+		d := &deaf{counter: newCounter()}
+		e := d.parked(1, 5)
+		c := control.New(control.Deps{Store: d, Endpoints: d, Bodies: d, Now: func() time.Time { return noon }, NewID: func() string { return "act-1" }})
+		got, err := c.Dismiss(t.Context(), shop, dismissing(string(e.ID)))
+		if want := []string{string(e.ID) + " ann: dismiss event of " + string(e.ID) + " because withdrawn"}; err != nil || got.Already || !slices.Equal(d.trailOf(), want) {
+			t.Errorf("%+v, %v, recorded %q", got, err, d.trailOf())
+		}
+	})
+	for name, by := range map[string]inbox.Dismissed{
+		"somebody is faster, within one millisecond": {By: "bob", At: noon, Note: "withdrawn"}, "so are we, for another reason": {By: "ann", At: noon, Note: "spam"},
+		"so were we, a moment ago": {By: "ann", At: noon.Add(-time.Millisecond), Note: "withdrawn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newCounter()
+			e := d.parked(1, 5)
+			d.between = func(d *counter) {
+				e.Dismissed = &by
+				d.events[e.ID] = e
+			}
+			got, err := d.control().Dismiss(t.Context(), shop, dismissing(string(e.ID)))
+			want := []string{
+				string(e.ID) + " " + by.By + ": dismiss event of " + string(e.ID) + " because " + by.Note,
+				"act-1 ann: dismiss event, done already of " + string(e.ID) + " because withdrawn",
+			}
+			if err != nil || !got.Already || got.By != by.By || !slices.Equal(d.trailOf(), want) {
+				t.Errorf("%+v, %v, recorded %q", got, err, d.trailOf())
+			}
+		})
+	}
+	t.Run("it is asked for once more", func(t *testing.T) {
+		d := newCounter()
+		e := d.parked(1, 5)
+		for n := range 2 {
+			if got, err := d.control().Dismiss(t.Context(), shop, dismissing(string(e.ID))); err != nil || got.Already != (n == 1) || len(d.trail) != n+1 {
+				t.Errorf("%d: %+v, %v, recorded %q", n, got, err, d.trailOf())
+			}
+		}
+	})
 }

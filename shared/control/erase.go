@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"engang/shared/audit"
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
@@ -70,17 +69,20 @@ const (
 //
 // It is recorded before anything is done, once. It returns [problem.ErrIdentity], [ErrReason], [ErrCursor].
 func (c *Control) Erase(ctx context.Context, scope object.Scope, in Erasure) (Erased, error) {
-	if err := (person{in.By, in.Reason}).asked(); err != nil && !in.DryRun {
+	act := "erase"
+	if in.DryRun {
+		act = "count"
+	} else if err := answerable(in.By, in.Reason); err != nil {
 		return Erased{}, err
 	}
-	j, err := c.begin(in.After)
+	j, err := c.begin(errand{scope, act, in.Object.String(), in.By}, in.After)
 	if err != nil {
 		return Erased{}, err
 	}
 	doc := Erased{Kind: "erasure", Object: in.Object.String(), Tenant: scope.Tenant, Environment: scope.Environment, DryRun: in.DryRun, At: j.At, EffectsSent: []json.RawMessage{}}
 	x := &eraser{Control: c, scope: scope, in: in, journey: j, doc: &doc}
 	if !in.DryRun {
-		if err := c.recordJourney(ctx, scope, j, audit.Entry{By: in.By, Act: "erase", Target: in.Object.String(), Reason: in.Reason}); err != nil {
+		if err := c.recordJourney(ctx, j, in.Reason); err != nil {
 			return Erased{}, err
 		}
 	}
@@ -166,6 +168,12 @@ func (x *eraser) second(ctx context.Context) error {
 	if x.d.Now().Before(x.journey.Busy) {
 		return x.again()
 	}
+	if x.in.DryRun { // it has none
+		return ErrCursor
+	}
+	if err := x.vouched(ctx); err != nil {
+		return err
+	}
 	wait, late := x.journey.Wait, x.journey.Late
 	x.journey.Busy, x.journey.Wait = time.Time{}, nil
 	for _, id := range wait {
@@ -184,6 +192,37 @@ func (x *eraser) second(ctx context.Context) error {
 		return err
 	}
 	return x.again()
+}
+
+// vouched refuses a cursor that names what is not shown to be of such an erasure: an event that has not been erased, or
+// a delivery of many events that no erased one came with.
+func (x *eraser) vouched(ctx context.Context) error {
+	var late []inbox.Event
+	for _, id := range x.journey.Late {
+		e, _, _, err := x.whole(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case e.Scope != x.scope || e.Erased.IsZero(): // or gone
+			return ErrCursor
+		}
+		late = append(late, e)
+	}
+	for _, id := range x.journey.Wait {
+		p, _, there, err := x.whole(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case there && !slices.ContainsFunc(late, func(e inbox.Event) bool { return together(p, e) }):
+			return ErrCursor
+		}
+	}
+	return nil
+}
+
+// together tells whether an event may have come with others in one delivery.
+func together(delivery, e inbox.Event) bool {
+	return delivery.Batch && delivery.Scope == e.Scope && delivery.Endpoint == e.Endpoint && delivery.ReceivedAt.Equal(e.ReceivedAt)
 }
 
 // work stops what is under way, empties the events that work names, and removes the work.
@@ -303,7 +342,7 @@ func (x *eraser) parents(ctx context.Context, e inbox.Event) error {
 				return err
 			case there && p.ReceivedAt.Before(e.ReceivedAt):
 				return nil
-			case there && p.Batch && p.Endpoint == e.Endpoint && p.ReceivedAt.Equal(e.ReceivedAt):
+			case there && together(p, e):
 				if err := x.batch(ctx, id); err != nil {
 					return err
 				}

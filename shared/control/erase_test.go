@@ -54,7 +54,7 @@ func (d *office) Cancel(_ context.Context, c operation.Cancellation) error {
 func (d *office) EmptyEvent(_ context.Context, id inbox.EventID, at time.Time) error {
 	e := d.events[id]
 	d.acts = append(d.acts, "empty "+string(id))
-	d.events[id] = inbox.Event{ID: e.ID, Scope: e.Scope, Endpoint: e.Endpoint, Type: e.Type, ReceivedAt: e.ReceivedAt, Digest: e.Digest, Generation: e.Generation + 1, State: inbox.Settled, Outcome: inbox.Cancelled, EndedAt: at}
+	d.events[id] = inbox.Event{ID: e.ID, Scope: e.Scope, Endpoint: e.Endpoint, Type: e.Type, ReceivedAt: e.ReceivedAt, Digest: e.Digest, Generation: e.Generation + 1, State: inbox.Settled, Outcome: inbox.Cancelled, EndedAt: at, Erased: at}
 	return nil
 }
 
@@ -260,7 +260,7 @@ func TestAnErasureOfManyEventsGoesOnWhereItStopped(t *testing.T) {
 		}
 		d.event(n, name, 10+n)
 	}
-	in := control.Erasure{Object: chair, By: "ann", Reason: "why"}
+	in := control.Erasure{Object: chair, By: "ann", Reason: "asked to"}
 	first, err := d.control().Erase(t.Context(), shop, in)
 	if err != nil || first.Next == "" || first.Events == 0 || first.Events >= 200 {
 		t.Fatalf("first page: %+v, %v", first, err)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"engang/shared/audit"
 	"engang/shared/config"
 	"engang/shared/inbox"
 	"engang/shared/object"
@@ -93,14 +92,14 @@ const (
 //
 // It returns [problem.ErrIdentity], [ErrReason], [ErrCursor].
 func (c *Control) Export(ctx context.Context, scope object.Scope, in Exporting) (Export, error) {
-	if err := (person{in.By, in.Reason}).asked(); err != nil {
+	if err := answerable(in.By, in.Reason); err != nil {
 		return Export{}, err
 	}
-	j, err := c.begin(in.After)
+	j, err := c.begin(errand{scope, "export", in.Object.String(), in.By}, in.After)
 	if err != nil {
 		return Export{}, err
 	}
-	if err := c.recordJourney(ctx, scope, j, audit.Entry{By: in.By, Act: "export", Target: in.Object.String(), Reason: in.Reason}); err != nil {
+	if err := c.recordJourney(ctx, j, in.Reason); err != nil {
 		return Export{}, err
 	}
 	doc := Export{

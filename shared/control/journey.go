@@ -7,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"engang/shared/audit"
+	"engang/shared/document"
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
-	"engang/shared/problem"
 )
 
 // reach is how far back an object's events are looked for when nothing of it may be left: further than any
@@ -24,9 +23,19 @@ const reach = 3 * 366 * 24 * time.Hour
 // longest is how long one act may take, page by page.
 const longest = 7 * 24 * time.Hour
 
+// An errand is what a journey is made for, and by whom.
+type errand struct {
+	Scope  object.Scope `json:"scope"`
+	Act    string       `json:"act"`
+	Object string       `json:"object"`
+	By     string       `json:"by"`
+}
+
 // A journey is one act on everything that is held of an object, which takes several calls. It goes with the
-// caller as a cursor, so that it can be gone on with after an interruption.
+// caller as a cursor, so that it can be gone on with after an interruption. A caller may write a cursor as well: what
+// it says is taken for nothing but a place, and only within the errand that the call itself names.
 type journey struct {
+	Of    errand          `json:"of"`
 	ID    string          `json:"id"` // of the one audit entry of the act
 	At    time.Time       `json:"at"` // when it began: what is received later is not meant
 	Stage string          `json:"stage"`
@@ -37,15 +46,16 @@ type journey struct {
 	Late  []inbox.EventID `json:"late,omitempty"` // emptied events that they bring once more, with their bodies
 }
 
-// begin starts a journey, or reads where one goes on.
-func (c *Control) begin(after string) (journey, error) {
+// begin starts a journey, or reads where one goes on: one of the same errand. The cursor of a former version that
+// named none is refused.
+func (c *Control) begin(of errand, after string) (journey, error) {
 	now := c.d.Now().UTC().Truncate(time.Millisecond)
 	if after == "" {
-		return journey{ID: c.d.NewID(), At: now}, nil
+		return journey{Of: of, ID: c.d.NewID(), At: now}, nil
 	}
 	var j journey
 	raw, err := base64.RawURLEncoding.DecodeString(after)
-	if err != nil || json.Unmarshal(raw, &j) != nil || j.ID == "" || j.Index < 0 {
+	if err != nil || document.Unmarshal(raw, &j) != nil || j.Of != of || j.ID == "" || j.Index < 0 {
 		return journey{}, ErrCursor
 	}
 	if j.At.After(now) || now.Sub(j.At) > longest { // its audit entry would stand where nobody looks
@@ -62,34 +72,14 @@ func (j journey) cursor() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// A person asks for an act, and says why.
-type person struct{ by, reason string }
-
-// recordJourney records the act once, however many calls it takes: each writes the same entry.
-func (c *Control) recordJourney(ctx context.Context, scope object.Scope, j journey, e audit.Entry) error {
-	common, err := c.d.Endpoints.Common(ctx, scope)
-	if err != nil {
-		return fmt.Errorf("record %s: %w", e.Act, err)
+// recordJourney records the act once, however many calls it takes: each writes the same entry. A journey whose entry
+// says anything else is not the one that began it: nothing of it is done.
+func (c *Control) recordJourney(ctx context.Context, j journey, reason string) error {
+	err := c.record(ctx, audit.Entry{Scope: j.Of.Scope, At: j.At, ID: j.ID, By: j.Of.By, Act: j.Of.Act, Target: j.Of.Object, Reason: reason})
+	if errors.Is(err, audit.ErrOther) {
+		return fmt.Errorf("%w: %w", ErrCursor, err)
 	}
-	e.Scope, e.At, e.ID = scope, j.At, j.ID
-	if common.ResultDays > 0 {
-		e.ExpiresAt = j.At.AddDate(0, 0, common.ResultDays)
-	}
-	if err := c.d.Store.Audit(ctx, e); err != nil {
-		return fmt.Errorf("record %s: %w", e.Act, err)
-	}
-	return nil
-}
-
-// asked refuses an act that nobody stands for.
-func (p person) asked() error {
-	switch {
-	case strings.TrimSpace(p.by) == "":
-		return problem.ErrIdentity
-	case strings.TrimSpace(p.reason) == "":
-		return ErrReason
-	}
-	return nil
+	return err
 }
 
 // walkAll goes through all events that may be of an object, from a place on.

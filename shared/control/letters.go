@@ -173,7 +173,7 @@ func (c *Control) recordTidying(ctx context.Context, s sorted, t Tidying) error 
 	}
 	for scope, n := range counts {
 		target := fmt.Sprintf("dead-letter queue: %d to send again, %d to delete", n[0], n[1])
-		if err := c.record(ctx, scope, "tidy dead letters", Look{ID: target, By: t.By, Reason: t.Reason}); err != nil {
+		if err := c.recordNow(ctx, scope, "tidy dead letters", Look{ID: target, By: t.By, Reason: t.Reason}); err != nil {
 			return err
 		}
 	}

@@ -232,7 +232,7 @@ func (d *counter) trailOf() (acts []string) {
 
 // Audit keeps an act once by its time and id, as the table does.
 func (d *counter) Audit(ctx context.Context, e audit.Entry) error {
-	if slices.ContainsFunc(d.trail, func(have audit.Entry) bool { return have.ID == e.ID && have.At.Equal(e.At) }) {
+	if have, ok := d.recorded(e); ok && have.Same(e) {
 		return d.noAudit
 	}
 	return d.memory.Audit(ctx, e)

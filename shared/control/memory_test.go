@@ -41,6 +41,7 @@ type memory struct {
 	noActs    error
 	bodies    int // read
 	lists     int // pages of the list index
+	ids       int // that were made
 	stopped       // what tests of cancel, pause and stats need
 }
 
@@ -94,11 +95,28 @@ func (m *memory) Listed(_ context.Context, scope object.Scope, day time.Time, af
 
 func (m *memory) Scopes(context.Context) ([]object.Scope, error) { return m.scopes, nil }
 
+// Audit refuses another act at the time and under the id of a recorded one, as the table does. A repeat stands in the
+// trail beside it, for tests that count.
 func (m *memory) Audit(_ context.Context, e audit.Entry) error {
-	if m.noAudit == nil {
-		m.trail = append(m.trail, e)
+	switch have, ok := m.recorded(e); {
+	case m.noAudit != nil:
+		return m.noAudit
+	case ok && !have.Same(e):
+		return audit.ErrOther
 	}
-	return m.noAudit
+	m.trail = append(m.trail, e)
+	return nil
+}
+
+// recorded is what is recorded under the key of an entry.
+func (m *memory) recorded(e audit.Entry) (audit.Entry, bool) {
+	i := slices.IndexFunc(m.trail, func(have audit.Entry) bool {
+		return have.Scope == e.Scope && have.ID == e.ID && have.At.UnixMilli() == e.At.UnixMilli()
+	})
+	if i < 0 {
+		return audit.Entry{}, false
+	}
+	return m.trail[i], true
 }
 
 // Acts gives those of a day in the order of the table: by time and id.
@@ -141,7 +159,7 @@ func (m *memory) Recipe(context.Context, object.Scope, inbox.RecipeRef) (*compil
 }
 
 func (m *memory) control() *control.Control {
-	return control.New(control.Deps{Store: m, Endpoints: m, Bodies: m, Now: func() time.Time { return noon }, NewID: func() string { return "act-1" }})
+	return control.New(control.Deps{Store: m, Endpoints: m, Bodies: m, Now: func() time.Time { return noon }, NewID: func() string { m.ids++; return fmt.Sprint("act-", m.ids) }})
 }
 
 // event stores the nth event of an object, received so many minutes before noon.

@@ -127,7 +127,7 @@ func (c *Control) Pause(ctx context.Context, p Pausing) (Hold, error) {
 	} else if refused {
 		act += ", refused"
 	}
-	if err := errors.Join(err, c.record(ctx, p.Target.Scope, act, Look{ID: p.Target.String(), By: p.By, Reason: p.Reason})); err != nil {
+	if err := errors.Join(err, c.recordNow(ctx, p.Target.Scope, act, Look{ID: p.Target.String(), By: p.By, Reason: p.Reason})); err != nil {
 		return Hold{}, err
 	}
 	open, err := c.census(ctx, p.Target.Scope)
@@ -184,7 +184,7 @@ func (c *Control) Resume(ctx context.Context, p Pausing) (Resumption, error) {
 			return Resumption{}, err
 		}
 	}
-	return doc, c.record(ctx, scope, "resume", Look{ID: p.Target.String(), By: p.By, Reason: p.Reason})
+	return doc, c.recordNow(ctx, scope, "resume", Look{ID: p.Target.String(), By: p.By, Reason: p.Reason})
 }
 
 // resumable refuses a target that is not configured and not held either: a misspelt name must not look as if it went on.

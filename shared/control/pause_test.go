@@ -208,7 +208,7 @@ func TestABreakerOfAnOlderVersionIsListed(t *testing.T) {
 	s := newShelf()
 	desk := desk(m, s)
 	set := configuration()
-	if _, err := desk.Apply(t.Context(), control.Proposal{Set: set}); err != nil {
+	if _, err := desk.Apply(t.Context(), control.Proposal{Set: set, By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	older := inbox.RecipeRef{Name: "card", Version: 2}

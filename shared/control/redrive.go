@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
-	"engang/shared/problem"
 )
 
 // Reopening opens work again. Each write is refused by what stands there: an operation's with an
@@ -77,17 +75,6 @@ func (c *Control) Redrive(ctx context.Context, scope object.Scope, r Redriving) 
 		return Redriven{}, fmt.Errorf("redrive %s: %w", r.ID, err)
 	}
 	return x.doc, nil
-}
-
-// answerable refuses an act without a reason or without a person.
-func answerable(by, reason string) error {
-	switch {
-	case strings.TrimSpace(reason) == "":
-		return ErrReason
-	case by == "":
-		return problem.ErrIdentity
-	}
-	return nil
 }
 
 // A redriving is one act, whatever it opens.
@@ -248,5 +235,5 @@ func (x *redriving) send(ctx context.Context) bool {
 func (x *redriving) due() time.Time { return x.now.Add(x.c.d.OpenAge) }
 
 func (x *redriving) record(ctx context.Context, act, target string) error {
-	return x.c.record(ctx, x.scope, act, Look{ID: target, By: x.r.By, Reason: x.r.Reason})
+	return x.c.recordNow(ctx, x.scope, act, Look{ID: target, By: x.r.By, Reason: x.r.Reason})
 }

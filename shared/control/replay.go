@@ -303,7 +303,7 @@ func (x *replaying) open(ctx context.Context, ev inbox.Event, raised []inbox.Rec
 			refs[i] = raised[at]
 		}
 	}
-	if err := x.c.record(ctx, x.scope, "replay", Look{ID: string(ev.ID), By: x.r.By, Reason: x.r.Reason}); err != nil {
+	if err := x.c.recordNow(ctx, x.scope, "replay", Look{ID: string(ev.ID), By: x.r.By, Reason: x.r.Reason}); err != nil {
 		return false, err
 	}
 	err := x.c.d.Store.Replay(ctx, ev.ID, ev.Recipes, refs, x.now.Add(x.c.d.OpenAge))

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"engang/shared/audit"
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
@@ -24,11 +22,11 @@ type Look struct {
 // Reveal shows the exact body of an event's first delivery, or the output of an operation: a result or
 // a draft. If the look cannot be recorded, nothing is shown.
 //
-// It returns [ErrReason] without a reason, [ErrGone] when there is no such content (any more), and the
+// It returns [problem.ErrIdentity] without a caller, [ErrReason] without a reason, [ErrGone] when there is no such content (any more), and the
 // errors of [Control.Show].
 func (c *Control) Reveal(ctx context.Context, scope object.Scope, l Look) (Content, error) {
-	if strings.TrimSpace(l.Reason) == "" {
-		return Content{}, ErrReason
+	if err := answerable(l.By, l.Reason); err != nil {
+		return Content{}, err
 	}
 	if inbox.IsEventID(l.ID) {
 		return c.body(ctx, scope, l)
@@ -47,7 +45,7 @@ func (c *Control) body(ctx context.Context, scope object.Scope, l Look) (Content
 	if e.Body.Key == "" && len(e.Body.Packed) == 0 {
 		return Content{}, fmt.Errorf("show body of %s: %w", l.ID, ErrGone)
 	}
-	if err := c.record(ctx, scope, "show body", l); err != nil {
+	if err := c.recordNow(ctx, scope, "show body", l); err != nil {
 		return Content{}, err
 	}
 	raw, err := c.d.Bodies.Read(ctx, e.Body)
@@ -66,7 +64,7 @@ func (c *Control) output(ctx context.Context, scope object.Scope, l Look) (Conte
 	if len(o.Output) == 0 {
 		return Content{}, fmt.Errorf("show output of %s: %w", l.ID, ErrGone)
 	}
-	if err := c.record(ctx, scope, "show output", l); err != nil {
+	if err := c.recordNow(ctx, scope, "show output", l); err != nil {
 		return Content{}, err
 	}
 	return Content{Kind: "output", ID: l.ID, Digest: digest(o.Digest), Bytes: len(o.Output), Output: json.RawMessage(o.Output)}, nil
@@ -108,20 +106,4 @@ func ofRecipe(name string) (object.ID, bool) {
 	}
 	id, err := object.ParseID(name[:at])
 	return id, err == nil
-}
-
-func (c *Control) record(ctx context.Context, scope object.Scope, act string, l Look) error {
-	now := c.d.Now()
-	e := audit.Entry{Scope: scope, At: now, ID: c.d.NewID(), By: l.By, Act: act, Target: l.ID, Reason: l.Reason}
-	common, err := c.d.Endpoints.Common(ctx, scope)
-	if err != nil {
-		return fmt.Errorf("record %s: %w", act, err)
-	}
-	if common.ResultDays > 0 {
-		e.ExpiresAt = now.Add(time.Duration(common.ResultDays) * 24 * time.Hour)
-	}
-	if err := c.d.Store.Audit(ctx, e); err != nil {
-		return fmt.Errorf("record %s: %w", act, err)
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"engang/shared/control"
 	"engang/shared/inbox"
 	"engang/shared/operation"
+	"engang/shared/problem"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,7 +30,7 @@ func TestALookIsRecordedBeforeAnythingIsShown(t *testing.T) {
 	}
 	entry := audit.Entry{Scope: shop, At: noon, ID: "act-1", By: "ann", Act: "show body", Target: string(e.ID), Reason: "customer asks", ExpiresAt: noon.AddDate(0, 0, 400)}
 	second := entry
-	second.Act, second.Target = "show output", op.Key.String()
+	second.ID, second.Act, second.Target = "act-2", "show output", op.Key.String()
 	if diff := cmp.Diff([]audit.Entry{entry, second}, m.trail); diff != "" {
 		t.Error(diff)
 	}
@@ -60,6 +61,7 @@ func TestWhatIsNotShownIsNotRecorded(t *testing.T) {
 	}{
 		{"no reason", string(e.ID), "", control.ErrReason},
 		{"a blank reason", string(e.ID), " \t", control.ErrReason},
+		{"nobody", string(e.ID), "why", problem.ErrIdentity},
 		{"a body that was erased", string(empty.ID), "why", control.ErrGone},
 		{"another tenant's event", string(foreign.ID), "why", inbox.ErrNotFound},
 		{"no such event", "evt_aaaaaaaaaaaaaaaa", "why", inbox.ErrNotFound},
@@ -67,7 +69,11 @@ func TestWhatIsNotShownIsNotRecorded(t *testing.T) {
 		{"no such operation", "product:794/product-card@3/00", "why", operation.ErrNotFound},
 		{"no output yet", pending.Key.String(), "why", control.ErrGone},
 	} {
-		if _, err := m.control().Reveal(t.Context(), shop, control.Look{ID: c.id, By: "ann", Reason: c.reason}); !errors.Is(err, c.err) {
+		by := "ann"
+		if c.name == "nobody" {
+			by = " "
+		}
+		if _, err := m.control().Reveal(t.Context(), shop, control.Look{ID: c.id, By: by, Reason: c.reason}); !errors.Is(err, c.err) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

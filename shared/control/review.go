@@ -72,24 +72,23 @@ type act struct {
 	asked   Deciding
 	writeID string
 	now     time.Time
-	life    time.Duration // of operations and results; zero: without end
-	brief   time.Duration // of events, likewise
-	target  string        // as the audit log names it; empty until something was found
-	written bool          // a write was sent: without its answer the decision may have taken effect
+	days    int       // how long its record is kept, in days; zero: without end
+	end     time.Time // of operations and results; zero: there is none
+	brief   time.Time // of events, likewise
+	target  string    // as the audit log names it; empty until something was found
+	written bool      // a write was sent: without its answer the decision may have taken effect
 }
 
 func (c *Control) decide(ctx context.Context, scope object.Scope, d Deciding, what choice) (Decided, error) {
-	switch {
-	case strings.TrimSpace(d.Reason) == "":
-		return Decided{}, ErrReason
-	case d.By == "":
-		return Decided{}, problem.ErrIdentity
+	if err := answerable(d.By, d.Reason); err != nil {
+		return Decided{}, err
 	}
 	common, err := c.d.Endpoints.Common(ctx, scope)
 	if err != nil {
 		return Decided{}, fmt.Errorf("%s: %w", what.name, err)
 	}
-	a := &act{c: c, scope: scope, asked: d, writeID: c.d.NewID(), now: c.d.Now().UTC().Truncate(time.Millisecond), life: days(common.ResultDays), brief: days(common.EventDays)}
+	a := &act{c: c, scope: scope, asked: d, writeID: c.d.NewID(), now: c.d.Now().UTC().Truncate(time.Millisecond), days: common.ResultDays}
+	a.end, a.brief = daysAfter(a.now, common.ResultDays), daysAfter(a.now, common.EventDays)
 	for range looks {
 		done, err := what.try(a, ctx)
 		if errors.Is(err, errAgain) {
@@ -101,16 +100,6 @@ func (c *Control) decide(ctx context.Context, scope object.Scope, d Deciding, wh
 		return done, errors.Join(err, a.record(ctx, what.name, done, err))
 	}
 	return Decided{}, fmt.Errorf("%s %s: %w: %w", what.name, a.target, errAgain, problem.ErrUnavailable)
-}
-
-func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
-
-// after is the end of a life that begins now; zero for one without end.
-func (a *act) after(life time.Duration) time.Time {
-	if life == 0 {
-		return time.Time{}
-	}
-	return a.now.Add(life)
 }
 
 func (a *act) approve(ctx context.Context) (Decided, error) {
@@ -128,14 +117,14 @@ func (a *act) approve(ctx context.Context) (Decided, error) {
 	switch {
 	case overtaken:
 		return Decided{}, a.setAside(ctx, seen)
-	case seen.result == nil && a.life > 0 && operation.Outlived(seen.draft.Attempts, time.Time{}, a.now, a.life):
+	case seen.result == nil && !a.end.IsZero() && operation.Outlived(seen.draft.Attempts, time.Time{}, a.now, a.end.Sub(a.now)):
 		return Decided{}, refused(operation.ErrOutlived, seen.draft)
 	case seen.newer != nil && !a.asked.AlthoughNewer:
 		return Decided{}, refused(operation.ErrNewerDraft, *seen.newer)
 	}
 	a.written = true
 	err = a.c.d.Store.Approve(ctx, operation.Approval{
-		Seen: seen.draft, By: a.asked.By, Note: a.asked.Reason, WriteID: a.writeID, Now: a.now, ExpiresAt: a.after(a.life), ResultExpiresAt: a.after(a.life),
+		Seen: seen.draft, By: a.asked.By, Note: a.asked.Reason, WriteID: a.writeID, Now: a.now, ExpiresAt: a.end, ResultExpiresAt: a.end,
 	})
 	return a.wrote(seen.draft, operation.Completed, err)
 }
@@ -157,7 +146,7 @@ func (a *act) reject(ctx context.Context) (Decided, error) {
 
 // setAside takes the draft off the review list, since the object has a newer result.
 func (a *act) setAside(ctx context.Context, seen draftLook) error {
-	err := a.c.d.Store.SetAside(ctx, operation.SettingAside{Key: seen.draft.Key, Rank: seen.draft.Rank, WriteID: a.writeID, ExpiresAt: a.after(a.life)})
+	err := a.c.d.Store.SetAside(ctx, operation.SettingAside{Key: seen.draft.Key, Rank: seen.draft.Rank, WriteID: a.writeID, ExpiresAt: a.end})
 	switch {
 	case errors.Is(err, operation.ErrRefused): // raised or decided meanwhile
 		return errAgain
@@ -254,13 +243,13 @@ func (a *act) operation(ctx context.Context) (operation.Operation, collection, e
 // record keeps what was asked for, and what came of it. What was done already is recorded again as it
 // was: whoever did it may have died before the record was written, and the same record twice is one.
 func (a *act) record(ctx context.Context, name string, done Decided, err error) error {
-	e := audit.Entry{Scope: a.scope, At: a.now, ID: a.writeID, By: a.asked.By, Act: name, Target: a.target, Reason: a.asked.Reason, ExpiresAt: a.after(a.life)}
+	e := audit.Entry{Scope: a.scope, At: a.now, ID: a.writeID, By: a.asked.By, Act: name, Target: a.target, Reason: a.asked.Reason}
 	switch {
 	case done.Already:
 		first := e
 		first.At, first.ID, first.By, first.Reason = done.At, done.writeID, done.By, done.Note
 		e.Act += ", done already"
-		return errors.Join(a.c.keep(ctx, first), a.c.keep(ctx, e))
+		return errors.Join(a.c.keep(ctx, first, a.days), a.c.keep(ctx, e, a.days))
 	case errors.Is(err, operation.ErrNewerResult):
 		e.Act += ", set aside"
 	case errors.Is(err, operation.ErrRefused):
@@ -270,12 +259,5 @@ func (a *act) record(ctx context.Context, name string, done Decided, err error) 
 	case err != nil: // beside the record of the decision, if a repeat finds that it stands
 		e.Act, e.ID = e.Act+", outcome unknown", a.c.d.NewID()
 	}
-	return a.c.keep(ctx, e)
-}
-
-func (c *Control) keep(ctx context.Context, e audit.Entry) error {
-	if err := c.d.Store.Audit(ctx, e); err != nil {
-		return fmt.Errorf("record %s: %w", e.Act, err)
-	}
-	return nil
+	return a.c.keep(ctx, e, a.days)
 }

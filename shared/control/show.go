@@ -11,6 +11,7 @@ import (
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
+	"engang/shared/problem"
 )
 
 // Show finds what an id names: an event ("evt_…"), an object ("product:794"), or an operation
@@ -40,14 +41,18 @@ func (c *Control) Show(ctx context.Context, scope object.Scope, id string, since
 	return Any{Operation: op}, err
 }
 
-// Find looks an event up by the id that its sender gave it, or one of its deliveries.
+// findLooks is how many pages one call looks through for an event, so that it ends well within the function's time.
+const findLooks = 4
+
+// Find looks an event up by the id that its sender gave it, or one of its deliveries. Where more events came since then
+// than one call looks through, and it is not among the newest, that is a [problem.QueryError].
 func (c *Control) Find(ctx context.Context, scope object.Scope, endpoint, eventID string, since time.Time) (Any, error) {
 	// Where the sender's id is the event key, the event is found without a search, however old it is.
 	if e, err := c.event(ctx, scope, inbox.NewEventID(scope, endpoint, eventID)); err == nil {
 		return Any{Event: &e}, nil
 	}
 	span := Span{Since: since, Limit: 1}
-	for {
+	for range findLooks {
 		list, err := c.Events(ctx, scope, EventFilter{Endpoint: endpoint, EventID: eventID}, span)
 		switch {
 		case err != nil:
@@ -59,6 +64,7 @@ func (c *Control) Find(ctx context.Context, scope object.Scope, endpoint, eventI
 		}
 		span.After = list.Next
 	}
+	return Any{}, &problem.QueryError{Parameter: "since", Want: "a later time, since more events came than one call looks through, or the list of events by event_id, page after page,"}
 }
 
 func (c *Control) event(ctx context.Context, scope object.Scope, id inbox.EventID) (Event, error) {

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"engang/shared/control"
+	"engang/shared/inbox"
+	"engang/shared/problem"
 )
 
 // An event that ended in review says so for good: what a person decided since stands beside its operation.
@@ -33,5 +36,27 @@ func TestAnEventSaysWhereItsOperationsStandNow(t *testing.T) {
 	want := []control.Standing{{Operation: o.Key.String(), State: "completed", Decision: &control.Decision{By: "ann", At: noon, Note: "reads well"}}}
 	if diff := cmp.Diff(want, shown()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A search ends within the function's time, however far back it is asked for, and says how it is gone on with.
+func TestFindLooksThroughSoMuchAndNoMore(t *testing.T) {
+	m := newMemory()
+	var far inbox.Event
+	for n := range 2500 {
+		if e := m.event(n, "product:1", 5+n); n == 2400 {
+			far = e
+		}
+	}
+	if got, err := m.control().Find(t.Context(), shop, "woo-shop", "sender-2400", noon.AddDate(0, 0, -30)); err != nil || got.Event.ID != string(far.ID) {
+		t.Errorf("among the newest: %s, %v", toJSON(t, got), err)
+	}
+	m.lists = 0
+	_, err := m.control().Find(t.Context(), shop, "woo-shop", "nobody", noon.AddDate(-100, 0, 0))
+	if q, ok := errors.AsType[*problem.QueryError](err); !ok || q.Parameter != "since" || errors.Is(err, inbox.ErrNotFound) {
+		t.Errorf("a hundred years: %v", err)
+	}
+	if m.lists > 1000 {
+		t.Errorf("%d pages of the list index were read", m.lists)
 	}
 }

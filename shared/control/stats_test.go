@@ -166,7 +166,7 @@ func TestTodaysSpendIsHeldAgainstTheLimit(t *testing.T) {
 	set.Recipes[0].Limits.USDPerDay = 5_000_000_000_000
 	set.Recipes = append(set.Recipes, free)
 	set.Endpoints[0].Events["product.created"] = config.EventRule{Recipes: []string{"free"}, Object: set.Endpoints[0].Events["product.updated"].Object}
-	if _, err := desk.Apply(t.Context(), control.Proposal{Set: set}); err != nil {
+	if _, err := desk.Apply(t.Context(), control.Proposal{Set: set, By: "ann"}); err != nil {
 		t.Fatal(err)
 	}
 	m.spent = map[string]spend.Day{

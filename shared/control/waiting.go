@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"engang/shared/config"
@@ -52,12 +52,11 @@ func (c *Control) Review(ctx context.Context, scope object.Scope, f ReviewFilter
 	if err := oneOf("kind", f.Kind, ReviewKinds()); err != nil {
 		return list, err
 	}
-	after, err := base64.RawURLEncoding.DecodeString(span.After)
+	place, err := readPlace(span.After)
 	if err != nil {
-		return list, ErrCursor
+		return list, err
 	}
 	span = span.complete(c.d.Now())
-	place := string(after)
 	for read := 0; len(list.Items) < span.Limit && read < maxRead; {
 		found, next, err := c.d.Store.Reviews(ctx, place, span.Limit-len(list.Items))
 		if err != nil {
@@ -81,6 +80,18 @@ func (c *Control) Review(ctx context.Context, scope object.Scope, f ReviewFilter
 	return list, nil
 }
 
+// readPlace reads where the list goes on: behind a time, and what waits since then. Empty: at its begin. The table looks
+// between the two ends of the list, and takes nothing that is beyond them.
+func readPlace(text string) (string, error) {
+	place, err := base64.RawURLEncoding.DecodeString(text)
+	ms, _, cut := strings.Cut(string(place), "#")
+	_, noTime := strconv.ParseUint(ms, 10, 64)
+	if err != nil || text != "" && (!cut || noTime != nil || len(ms) != len("1764417600000")) {
+		return "", ErrCursor
+	}
+	return string(place), nil
+}
+
 func (f ReviewFilter) fits(w Waiting) bool {
 	return (f.Kind == "" || f.Kind == w.Kind) && (f.Owner == "" || f.Owner == w.Owner)
 }
@@ -89,19 +100,7 @@ func (f ReviewFilter) fits(w Waiting) bool {
 // what does not wait any more: the list may be old.
 func (c *Control) waiting(ctx context.Context, scope object.Scope, list []operation.Waiting) ([]Waiting, error) {
 	found, faults := make([]*Waiting, len(list)), make([]error, len(list))
-	var all sync.WaitGroup
-	slots := make(chan struct{}, parallel)
-	for i, w := range list {
-		if w.Operation != nil && w.Operation.Scope != scope {
-			continue
-		}
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			found[i], faults[i] = c.waits(ctx, scope, w)
-		})
-	}
-	all.Wait()
+	sideBySide(len(list), func(i int) { found[i], faults[i] = c.waits(ctx, scope, list[i]) })
 	var items []Waiting
 	for _, w := range found {
 		if w != nil {
@@ -114,6 +113,9 @@ func (c *Control) waiting(ctx context.Context, scope object.Scope, list []operat
 // waits reads one thing that waits; nil if it does not, or belongs to others.
 func (c *Control) waits(ctx context.Context, scope object.Scope, w operation.Waiting) (*Waiting, error) {
 	if w.Operation != nil {
+		if w.Operation.Scope != scope {
+			return nil, nil
+		}
 		o, err := c.d.Store.Operation(ctx, *w.Operation)
 		if errors.Is(err, operation.ErrNotFound) || err == nil && o.QueuedAt.IsZero() {
 			return nil, nil

@@ -108,6 +108,12 @@ func TestTheReviewListIsFiltered(t *testing.T) {
 	if _, err := d.control().Review(t.Context(), shop, control.ReviewFilter{Kind: "drafts"}, control.Span{}); !errors.Is(err, problem.ErrQuery) {
 		t.Errorf("a kind that there is not: %v", err)
 	}
+	for _, place := range []string{"~", "\x7f", "1764417600000", "176441760000#x", "17644176000000#x", "-764417600000#x", "#x"} { // beyond an end of the list, no store can look
+		after := base64.RawURLEncoding.EncodeToString([]byte(place))
+		if _, err := d.control().Review(t.Context(), shop, control.ReviewFilter{}, control.Span{After: after}); !errors.Is(err, control.ErrCursor) {
+			t.Errorf("place %q: %v", place, err)
+		}
+	}
 	if _, err := d.control().Review(t.Context(), shop, control.ReviewFilter{}, control.Span{After: "!"}); !errors.Is(err, control.ErrCursor) {
 		t.Errorf("a place that is none: %v", err)
 	}

@@ -30,8 +30,8 @@ type Span struct {
 	Limit int       // zero: [DefaultLimit]; at most [MaxLimit]
 }
 
-// ErrCursor says that a text is no place in a list.
-var ErrCursor = errors.New("not a cursor of this list")
+// ErrCursor says that a text is no place in a list, or none where this act goes on.
+var ErrCursor = errors.New("not a cursor of this list or act")
 
 // complete fills in what was left open.
 func (s Span) complete(now time.Time) Span {

@@ -1,0 +1,186 @@
+package control_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"engang/shared/audit"
+	"engang/shared/control"
+	"engang/shared/inbox"
+	"engang/shared/object"
+)
+
+var mug = object.ID{Kind: "product", Value: "8"}
+
+// forged is a cursor of which a caller has changed something.
+func forged(t *testing.T, cursor string, change func(journey map[string]any)) string {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	journey := map[string]any{}
+	if err := json.Unmarshal(raw, &journey); err != nil {
+		t.Fatal(err)
+	}
+	change(journey)
+	return base64.RawURLEncoding.EncodeToString([]byte(toJSON(t, journey)))
+}
+
+// from sets where a journey goes on, as whoever knows the form of a cursor can.
+func from(stage string) func(map[string]any) {
+	return func(journey map[string]any) { journey["stage"] = stage }
+}
+
+// A cursor is good for the act that it came from, by whoever began it. With another one's, an act would pass for one
+// that is recorded, and nothing would name it.
+func TestACursorGoesOnWithItsOwnErrandOnly(t *testing.T) {
+	type call struct {
+		scope  object.Scope
+		act    string
+		object object.ID
+		by     string
+		reason string
+		change func(map[string]any)
+	}
+	begun := call{shop, "", chair, "ann", "asked to", from("")}
+	for _, c := range []struct {
+		name   string
+		change func(*call)
+	}{
+		{"another object", func(c *call) { c.object = mug }},
+		{"another object, written into it", func(c *call) {
+			c.object = mug
+			c.change = func(j map[string]any) { j["stage"], j["of"].(map[string]any)["object"] = "", mug.String() }
+		}},
+		{"another tenant", func(c *call) { c.scope.Tenant = "other" }},
+		{"another caller", func(c *call) { c.by = "eve" }},
+		{"another caller, written into it", func(c *call) {
+			c.by = "eve"
+			c.change = func(j map[string]any) { j["stage"], j["of"].(map[string]any)["by"] = "", "eve" }
+		}},
+		{"another reason", func(c *call) { c.reason = "none of your business" }},
+		{"another act", func(c *call) { c.act = map[string]string{"erase": "export", "export": "erase"}[c.act] }},
+		{"of a former version", func(c *call) { c.change = func(j map[string]any) { delete(j, "of") } }},
+		{"of a later version", func(c *call) { c.change = func(j map[string]any) { j["new"] = true } }},
+	} {
+		for _, act := range []string{"erase", "export"} {
+			t.Run(c.name+", "+act, func(t *testing.T) {
+				d := newOffice()
+				d.event(1, chair.String(), 600)
+				d.event(2, mug.String(), 300)
+				ask := func(c call, after string) (next string, shown int, err error) {
+					if c.act == "export" {
+						got, err := d.control().Export(t.Context(), c.scope, control.Exporting{Object: c.object, By: c.by, Reason: c.reason, After: after})
+						return got.Next, len(got.Events), err
+					}
+					got, err := d.control().Erase(t.Context(), c.scope, control.Erasure{Object: c.object, By: c.by, Reason: c.reason, After: after})
+					return got.Next, 0, err
+				}
+				own := begun
+				own.act = act
+				next, _, err := ask(own, "")
+				if err != nil || next == "" {
+					t.Fatalf("begun: %v, next %q", err, next)
+				}
+				if _, _, err := ask(own, next); err != nil {
+					t.Errorf("gone on with: %v", err)
+				}
+				trail, acts := slices.Clone(d.trail), slices.Clone(d.acts)
+				other := own
+				c.change(&other)
+				if _, shown, err := ask(other, forged(t, next, other.change)); !errors.Is(err, control.ErrCursor) || shown != 0 {
+					t.Errorf("%d events shown, %v", shown, err)
+				}
+				if !slices.Equal(d.trail, trail) || !slices.Equal(d.acts, acts) {
+					t.Errorf("recorded %+v, did %v", d.trail, d.acts)
+				}
+			})
+		}
+	}
+}
+
+// What was only counted is not recorded: an erasure that went on from there would leave what was counted.
+func TestAnErasureDoesNotGoOnWithACount(t *testing.T) {
+	d := newOffice()
+	d.event(1, chair.String(), 600)
+	counted, err := d.control().Erase(t.Context(), shop, control.Erasure{Object: chair, By: "ann", DryRun: true})
+	if err != nil || counted.Next == "" {
+		t.Fatalf("%+v, %v", counted, err)
+	}
+	if _, err := d.control().Erase(t.Context(), shop, control.Erasure{Object: chair, By: "ann", Reason: "why", After: counted.Next}); !errors.Is(err, control.ErrCursor) || len(d.trail) != 0 {
+		t.Errorf("%v, recorded %+v", err, d.trail)
+	}
+}
+
+// The last stage takes bodies away by what the cursor names: nothing but what is erased, or held it.
+func TestACursorTakesNoBodyOfOthersAway(t *testing.T) {
+	other := object.Scope{Tenant: "other", Environment: "test"}
+	erased := func(e *inbox.Event) { e.Object, e.Erased = object.ID{}, noon }
+	batch := func(e *inbox.Event) { e.Object, e.Batch, e.Outcome = object.ID{}, true, inbox.Split }
+	for _, c := range []struct {
+		name   string
+		dryRun bool
+		late   []func(*inbox.Event)
+		wait   func(*inbox.Event)
+		fits   bool
+	}{
+		{"an event of another object", false, []func(*inbox.Event){nil}, nil, false},
+		{"an event of another object, behind one that is erased", false, []func(*inbox.Event){erased, nil}, nil, false},
+		{"an erased event of another tenant", false, []func(*inbox.Event){func(e *inbox.Event) { erased(e); e.Scope = other }}, nil, false},
+		{"an event that there is not", false, []func(*inbox.Event){func(e *inbox.Event) { e.ID = "evt_aaaaaaaaaaaaaaaa" }}, nil, false},
+		{"a delivery of many with which nothing erased came", false, nil, batch, false},
+		{"a delivery of many of another tenant", false, []func(*inbox.Event){erased}, func(e *inbox.Event) { batch(e); e.Scope = other }, false},
+		{"a delivery of many of another time", false, []func(*inbox.Event){erased}, func(e *inbox.Event) { batch(e); e.ReceivedAt = e.ReceivedAt.Add(time.Millisecond) }, false},
+		{"an event that is no delivery of many", false, []func(*inbox.Event){erased}, func(*inbox.Event) {}, false},
+		{"an erased event, where it is only counted", true, []func(*inbox.Event){erased}, nil, false},
+		{"a delivery of many that is gone meanwhile", false, []func(*inbox.Event){erased}, func(e *inbox.Event) { e.ID = "evt_aaaaaaaaaaaaaaaa" }, true},
+		{"what an erasure would name", false, []func(*inbox.Event){erased}, batch, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newOffice()
+			d.event(1, chair.String(), 600)
+			begun, err := d.control().Erase(t.Context(), shop, control.Erasure{Object: chair, By: "ann", Reason: "asked to", DryRun: c.dryRun})
+			if err != nil {
+				t.Fatal(err)
+			}
+			named := map[string][]string{}
+			name := func(list string, n int, change func(*inbox.Event)) {
+				e := d.event(n, mug.String(), 300)
+				d.bucket[e.ID] = 1
+				id := e.ID
+				if change != nil {
+					change(&e)
+				}
+				if d.events[id] = e; e.ID != id { // there is none
+					delete(d.events, id)
+					delete(d.bucket, id)
+				}
+				named[list] = append(named[list], string(e.ID))
+			}
+			for n, change := range c.late {
+				name("late", 10+n, change)
+			}
+			if c.wait != nil {
+				name("wait", 20, c.wait)
+			}
+			d.acts, d.trail = nil, []audit.Entry{}
+			after := forged(t, begun.Next, func(j map[string]any) { j["stage"], j["late"], j["wait"] = "second", named["late"], named["wait"] })
+			bodies := len(d.bucket)
+			_, err = d.control().Erase(t.Context(), shop, control.Erasure{Object: chair, By: "ann", Reason: "asked to", DryRun: c.dryRun, After: after})
+			if c.fits {
+				if err != nil || len(d.bucket) != 0 {
+					t.Errorf("%v, left %v", err, d.bucket)
+				}
+				return
+			}
+			if !errors.Is(err, control.ErrCursor) || len(d.bucket) != bodies || len(d.acts) != 0 {
+				t.Errorf("%v; did %v, %d of %d bodies left", err, d.acts, len(d.bucket), bodies)
+			}
+		})
+	}
+}
