@@ -63,6 +63,7 @@ func allowed(t *testing.T, path string) []string {
 	t.Helper()
 	e := events.APIGatewayV2HTTPRequest{RawPath: "/api/" + path}
 	e.RequestContext.HTTP.Method = http.MethodTrace
+	e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{IAM: &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{UserARN: "arn:aws:iam::123456789012:user/ann"}}
 	out, err := handler.Over(nil, "test", slog.New(slog.NewTextHandler(io.Discard, nil))).Handle(context.Background(), e)
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ var (
 	}
 	noIdentity = Problem{
 		Type: "urn:engang:problem:no-identity", Title: "No identity", Status: http.StatusForbidden,
-		Detail: "This act is kept with the name of the person who does it, the call has none, and nothing was done. Call with an identity that IAM knows.",
+		Detail: "The call has no identity that IAM has checked: nothing was shown, and nothing was done. Sign it with credentials of AWS; where it was signed, have the route that it came by ask for IAM.",
 	}
 	noRoute = Problem{
 		Type: "urn:engang:problem:no-such-address", Title: "No such address", Status: http.StatusNotFound,

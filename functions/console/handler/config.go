@@ -1,9 +1,8 @@
 package handler
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 
 	"engang/shared/config"
 	"engang/shared/control"
@@ -59,12 +58,11 @@ func proposed(c call) (proposal, error) {
 	if err := known(c, "tenant", "environment"); err != nil {
 		return in, err
 	}
-	if _, err := document.Decode(c.body); err != nil {
+	err := document.Unmarshal(c.body, &in)
+	if errors.Is(err, document.ErrMalformed) {
 		return in, err
 	}
-	d := json.NewDecoder(bytes.NewReader(c.body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil { // its text may quote the body
+	if err != nil {
 		return in, &problem.QueryError{Parameter: "set", Want: "a configuration of this version's form (program and stack may be of different versions)"}
 	}
 	if n := named(c); n != (object.Scope{}) && n != in.Set.Scope {

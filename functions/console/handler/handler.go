@@ -30,8 +30,8 @@
 //	GET  /api/stats         ?since until after: sums of one page of events
 //	GET  /api/audit         ?object target_id since until after limit: what was done, the newest first
 //
-// Each takes tenant and environment where a stack has more than one; a set says them itself. Errors are
-// RFC 9457 documents.
+// Each takes tenant and environment where a stack has more than one; a set says them itself. A body is one JSON
+// document, read to the last key. A call without an identity of IAM is refused. Errors are RFC 9457 documents.
 package handler
 
 import (
@@ -48,6 +48,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"engang/shared/control"
+	"engang/shared/dynamo"
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
@@ -145,13 +146,13 @@ func (h *Handler) refuse(ctx context.Context, e events.APIGatewayV2HTTPRequest, 
 func translate(err error) error {
 	switch {
 	case errors.Is(err, control.ErrScope):
-		want := "a name for each, since the stack has more than one"
+		want := "a name for each (`--tenant`, `--environment`), since the stack has more than one"
 		if e, ok := errors.AsType[*control.ScopeError](err); ok {
 			want += " (" + strings.TrimPrefix(e.Error(), control.ErrScope.Error()+": ") + ")"
 		}
 		return &problem.QueryError{Parameter: "tenant and environment", Want: want}
 	case errors.Is(err, control.ErrCursor):
-		return &problem.QueryError{Parameter: "after", Want: "the cursor of a former page"}
+		return &problem.QueryError{Parameter: "after", Want: "either nothing, to begin again, or the cursor that this version gave the same caller for the same list or act, with the same reason,"}
 	case errors.Is(err, control.ErrAmbiguous):
 		return &problem.QueryError{Parameter: "id", Want: "the whole name of one operation, or a beginning that no other has,"}
 	case errors.Is(err, object.ErrNoID):
@@ -160,12 +161,19 @@ func translate(err error) error {
 		return &problem.QueryError{Parameter: "reason", Want: "a text that says why: it is kept in the audit log"}
 	case errors.Is(err, control.ErrGone):
 		return fmt.Errorf("%w: %w", operation.ErrNotFound, err)
+	case errors.Is(err, dynamo.ErrTooLarge):
+		return fmt.Errorf("%w: %w", problem.ErrTooLarge, err)
 	}
 	return err
 }
 
+// read refuses a call without an identity before anything of it is looked at: it came by a route that asks for none,
+// and what stands behind this function is nothing that just anybody may read.
 func read(e events.APIGatewayV2HTTPRequest) (call, error) {
 	c := call{path: strings.TrimPrefix(e.RawPath, "/api/"), method: e.RequestContext.HTTP.Method, caller: caller(e)}
+	if strings.TrimSpace(c.caller) == "" {
+		return c, problem.ErrIdentity
+	}
 	var err error
 	if c.query, err = url.ParseQuery(e.RawQueryString); err != nil {
 		return c, fmt.Errorf("read query: %w", problem.ErrMalformed)
@@ -176,7 +184,7 @@ func read(e events.APIGatewayV2HTTPRequest) (call, error) {
 	return c, nil
 }
 
-// caller is who IAM says it is. A route without IAM has none, and this function serves no such route.
+// caller is who IAM says it is. A route without IAM has none.
 func caller(e events.APIGatewayV2HTTPRequest) string {
 	if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
 		return a.IAM.UserARN

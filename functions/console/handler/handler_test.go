@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"engang/functions/console/handler"
+	"engang/shared/audit"
 	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/inbox"
@@ -219,6 +220,7 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"no id", "GET", "/api/show", "id=x", "", object.ErrNoID, 400, "evt_"},
 		{"an ambiguous id", "GET", "/api/show", "id=x", "", control.ErrAmbiguous, 400, "a beginning that no other has"},
 		{"a strange cursor", "GET", "/api/events", "after=x", "", control.ErrCursor, 400, "after"},
+		{"another one's cursor, or a former version's", "POST", "/api/erase", "", `{"object":"product:1","reason":"x","after":"eyJpZCI6Ij"}`, fmt.Errorf("%w: %w", control.ErrCursor, audit.ErrOther), 400, "either nothing, to begin again, or the cursor that this version gave the same caller"},
 		{"several tenants", "GET", "/api/events", "", "", control.ErrScope, 400, "tenant and environment"},
 		{"one of several tenants", "GET", "/api/config", "", "", &control.ScopeError{Fit: []object.Scope{shop, {Tenant: "other", Environment: "test"}}}, 400, "(one of shop/test, other/test)"},
 		{"no reason", "POST", "/api/reveal", "", "{}", control.ErrReason, 400, "reason"},

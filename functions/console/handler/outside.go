@@ -21,15 +21,28 @@ import (
 )
 
 // answers are what something outside says where it was reached and did not do what it was asked for.
-var answers = []error{inbox.ErrNotFound, inbox.ErrStale, operation.ErrNotFound, operation.ErrRefused, operation.ErrNewerResult, pause.ErrStale, pause.ErrLonger, config.ErrUnknown, config.ErrChanged}
+var answers = []error{
+	inbox.ErrNotFound, inbox.ErrStale, operation.ErrNotFound, operation.ErrRefused, operation.ErrNewerResult, pause.ErrStale, pause.ErrLonger, config.ErrUnknown, config.ErrChanged, audit.ErrOther,
+	dynamo.ErrTooLarge, bodies.ErrDamaged, config.ErrUnreadable, // a repeat meets the same
+}
 
 // reached says that something outside could not be had, unless it answered that there is no such thing, another
-// one, or one that stands otherwise.
+// one, or one that stands otherwise, or that it will never do what it was asked for.
 func reached(err error) error {
-	if err == nil || slices.ContainsFunc(answers, func(known error) bool { return errors.Is(err, known) }) {
+	if err == nil || slices.ContainsFunc(answers, func(known error) bool { return errors.Is(err, known) }) || useless(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", problem.ErrUnavailable, err)
+}
+
+// useless tells whether a service of AWS says that the call itself is wrong, so that a repeat meets the same. That it
+// lets nobody in is not of it: rights are given while callers wait.
+func useless(err error) bool {
+	e, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err)
+	return ok && e.ErrorCode() == "ValidationException"
 }
 
 // store is the table as the use case sees it.

@@ -1,14 +1,13 @@
 package handler
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"engang/shared/config"
 	"engang/shared/control"
+	"engang/shared/document"
 	"engang/shared/object"
 	"engang/shared/problem"
 )
@@ -49,10 +48,8 @@ func act(c call, into any) error {
 	if err := known(c, "tenant", "environment"); err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(c.body))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil { // its text may quote the body
-		return fmt.Errorf("read call: %w", problem.ErrMalformed)
+	if err := document.Unmarshal(c.body, into); err != nil {
+		return fmt.Errorf("read call: %w: %w", problem.ErrMalformed, err)
 	}
 	return nil
 }

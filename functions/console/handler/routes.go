@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -150,15 +149,12 @@ func (h *Handler) endpoint(ctx context.Context, c call) (any, error) {
 }
 
 func (h *Handler) reveal(ctx context.Context, c call) (any, error) {
-	if err := known(c, "tenant", "environment"); err != nil {
-		return nil, err
-	}
 	var in struct {
 		ID     string `json:"id"`
 		Reason string `json:"reason"`
 	}
-	if err := json.Unmarshal(c.body, &in); err != nil {
-		return nil, fmt.Errorf("read call: %w", problem.ErrMalformed)
+	if err := act(c, &in); err != nil {
+		return nil, err
 	}
 	scope, err := h.desk.Scope(ctx, named(c), "")
 	if err != nil {

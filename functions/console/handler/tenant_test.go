@@ -18,6 +18,14 @@ func (l *located) Endpoint(_ context.Context, name string) (control.Endpoint, er
 	return control.Endpoint{Name: name, Tenant: "shop", Environment: "test"}, nil
 }
 
+// What a person has to add is called as the program calls it.
+func TestWhoseIsMeantIsAskedForByTheFlags(t *testing.T) {
+	out, _ := answer(t, &desk{err: control.ErrScope}, request("GET", "/api/events", "", ""))
+	if out.StatusCode != http.StatusBadRequest || !strings.Contains(out.Body, "a name for each (`--tenant`, `--environment`), since the stack has more than one") {
+		t.Errorf("%d %s", out.StatusCode, out.Body)
+	}
+}
+
 // Who names a tenant is told of no endpoint of another one: what is done next is done there.
 func TestAnEndpointOfAnotherTenantIsNotConfigured(t *testing.T) {
 	for query, status := range map[string]int{
