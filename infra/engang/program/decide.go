@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ type deciding struct {
 
 func (p *program) decisionCommand(v verdict) *cobra.Command {
 	var f deciding
-	const id, digest = "product:794/product-card@3/9f2c", "sha256:9f2c41d0aabbccdd"
+	const id, digest = "product:794/product-card@3/9f2c", "sha256:3d96081f5c1e7a42b0d98e6f4a1357c2e8b90d6f41a2c3e57f8091b2d4c6e8fa"
 	cmd := &cobra.Command{
 		Use: v.name + " ID", Short: v.short, Args: oneID,
 		Long: "ID is an operation (object/recipe@version/digest, a unique beginning) whose draft waits. On a terminal the content, the target and the digest are shown first, which is recorded, and then you are asked. " +
@@ -56,6 +57,9 @@ func (p *program) decisionCommand(v verdict) *cobra.Command {
 // errUndecided is the end of a decision that the person who was asked did not take.
 var errUndecided = &failure{exitFailed, errors.New("nothing was decided")}
 
+// shortDigest is a digest as lists show it, or longer and yet not whole.
+var shortDigest = regexp.MustCompile(`^sha256:[0-9a-f]{8,63}$`)
+
 // decide sends one decision on a draft, after showing it to a person.
 func (p *program) decide(ctx context.Context, id string, v verdict, f deciding) error {
 	if err := reasoned(f.reason); err != nil {
@@ -64,6 +68,9 @@ func (p *program) decide(ctx context.Context, id string, v verdict, f deciding) 
 	asks := p.Confirm != nil && !p.yes && !p.json
 	if !asks && f.digest == "" {
 		return usage("say with --digest which draft was looked at; `%s` shows it", p.suggest("show "+word(id)))
+	}
+	if shortDigest.MatchString(f.digest) {
+		return usage("--digest %s: give the whole digest, which %s shows; lists cut it short", f.digest, p.suggest("show "+word(id)+" --json"))
 	}
 	c, err := p.connect(ctx)
 	if err != nil {
@@ -155,7 +162,7 @@ func (p *program) dismissCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&d.Reason, "reason", "", "why; it is kept in the audit log")
-	cmd.Flags().StringVar(&d.Seen, "seen", "", "which failure was looked at, as \"seen\" of `review --json` says it")
+	cmd.Flags().StringVar(&d.Seen, "seen", "", "which failure was looked at, as \"seen\" of review --json says it")
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -88,12 +89,9 @@ func (p *program) exportTo(name string) (*counter, func(error) error, error) {
 	if name == "" {
 		return &counter{to: guard{p.bytes, func() bool { return true }}}, func(err error) error { return err }, nil
 	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, nil, usage("--out %s: there is such a file; name another", name)
-	}
+	f, err := newFile("--out", name)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make file: %w", err)
+		return nil, nil, err
 	}
 	return &counter{to: f}, func(err error) error {
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -101,6 +99,18 @@ func (p *program) exportTo(name string) (*counter, func(error) error, error) {
 		}
 		return err
 	}, nil
+}
+
+// newFile makes the file that a flag names. Nothing is written over: it may be somebody's only copy.
+func newFile(flag, name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Clean(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, usage("%s %s: there is such a file; name another", flag, name)
+	}
+	if err != nil {
+		return nil, usage("%s: %w", flag, err)
+	}
+	return f, nil
 }
 
 // A counter counts what it passes on.

@@ -60,7 +60,7 @@ func (p *program) localCommand() *cobra.Command {
 	f.IntVar(&r.port, "port", usualPort, "port on 127.0.0.1; 0 for a free one")
 	f.Float64Var(&r.speed, "speed", 0, fmt.Sprintf("divides leases, backoff, visibility, due ages and the schedule: from %d to %d (default %d with the stub, 1 with a real model)", local.MinSpeed, local.MaxSpeed, local.UsualSpeed))
 	f.StringVar(&r.fail, "fail", "", "what goes wrong, see above")
-	f.StringVar(&r.artifacts, "artifacts", "", "run the built functions of this folder (of `sam build`) as processes, in place of those in this program; they pass their times in whole seconds, and backoff, quiet periods and a breaker's wait at their own pace")
+	f.StringVar(&r.artifacts, "artifacts", "", "run the built functions of this folder (of sam build) as processes, in place of those in this program; they pass their times in whole seconds, and backoff, quiet periods and a breaker's wait at their own pace")
 	f.StringVar(&r.log, "log", "", "write the functions' log lines to this file (- for stderr)")
 	f.BoolVar(&r.noSample, "no-sample", false, "do not deliver the sample")
 	f.BoolVar(&r.once, "once", false, "stop after the sample; exit 1 if a number differs from the promise")

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestAQuestionIsAnsweredByYesAlone(t *testing.T) {
@@ -29,5 +33,27 @@ func TestAQuestionEndsWithItsContext(t *testing.T) {
 	}
 	if asked(ctx, strings.NewReader("y\n"), io.Discard, "Go on?") {
 		t.Error("an answer counts that came after the end")
+	}
+}
+
+// Backquotes in what a flag says are taken for what its value is called.
+func TestNoFlagCallsItsValueByAnAccident(t *testing.T) {
+	types := []string{"", "string", "stringArray", "int", "int64", "uint", "uint64", "duration", "float"}
+	line := regexp.MustCompile(`(?m)^ +(?:-[a-z], )?--([a-z-]+)(?: (.*?))?   `)
+	n := 0
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, m := range line.FindAllStringSubmatch(c.UsageString(), -1) {
+			if n++; !slices.Contains(types, m[2]) {
+				t.Errorf("%s: --%s takes %q", c.CommandPath(), m[1], m[2])
+			}
+		}
+		for _, child := range c.Commands() {
+			walk(child)
+		}
+	}
+	walk((&program{Env: Env{Command: "engang"}}).root())
+	if n < 200 {
+		t.Errorf("%d flags were looked at", n)
 	}
 }

@@ -269,6 +269,10 @@ func TestRawBytesAreWrittenAsTheyWere(t *testing.T) {
 	if code, stdout, stderr := run(t, t.Context(), "show", "evt_aaaaaaaaaaaaaaaa", "--raw", file, "--reason", "why", "--target", api.url); code != 0 || !strings.Contains(stdout, "10 bytes") {
 		t.Fatalf("exit %d %s%s", code, stdout, stderr)
 	}
+	looks := len(api.bodies)
+	if code, stdout, stderr := run(t, t.Context(), "show", "evt_aaaaaaaaaaaaaaaa", "--raw", file, "--reason", "why", "--target", api.url); code != 2 || !strings.Contains(stderr, "there is such a file") || len(api.bodies) != looks {
+		t.Errorf("over a file: exit %d %s%s, asked %d times", code, stdout, stderr, len(api.bodies)-looks)
+	}
 	if raw, err := os.ReadFile(file); err != nil || string(raw) != `{"id":794}` {
 		t.Errorf("%s, %v", raw, err)
 	}

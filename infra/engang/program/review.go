@@ -71,6 +71,8 @@ func (p *program) review(ctx context.Context, f client.Filter, limit int, follow
 		return watch(ctx, watching[control.Waiting]{p, c, f, limit, l}, found.Items)
 	case p.json:
 		return p.writeJSON(found)
+	case len(found.Items) == 0 && f["kind"]+f["owner"]+f["older"] != "":
+		fmt.Fprintln(p.Stdout, "nothing like that waits for a person; without --kind, --owner and --older all is listed that does")
 	case len(found.Items) == 0:
 		fmt.Fprintln(p.Stdout, "nothing waits for a person")
 	default:

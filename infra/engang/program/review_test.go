@@ -48,6 +48,9 @@ func TestOutputOfTheReview(t *testing.T) {
 		{"review", "review", waiting(), []string{"review"}},
 		{"review-more", "review", list, []string{"review", "--limit", "4"}},
 		{"review-none", "review", control.List[control.Waiting]{Items: []control.Waiting{}}, []string{"review"}},
+		{"review-none-like", "review", control.List[control.Waiting]{Items: []control.Waiting{}}, []string{"review", "--kind", "conflict"}},
+		{"review-none-like", "review", control.List[control.Waiting]{Items: []control.Waiting{}}, []string{"review", "--owner", "catalogue"}},
+		{"review-none-like", "review", control.List[control.Waiting]{Items: []control.Waiting{}}, []string{"review", "--older", "2d"}},
 		{"approve", "review/approve", decided("approved", false), append([]string{"review", "approve", id}, digest...)},
 		{"approve-again", "review/approve", decided("approved", true), append([]string{"approve", id}, digest...)},
 		{"reject", "review/reject", decided("rejected", false), append([]string{"review", "reject", id}, digest...)},
@@ -93,6 +96,7 @@ func TestADecisionIsRefusedBeforeItIsSent(t *testing.T) {
 		says string
 	}{
 		{"no reason", []string{"approve", "o", "--digest", "sha256:ee"}, "--reason"},
+		{"a digest as lists show it", []string{"approve", "o", "--digest", "sha256:3d96081f", "--reason", "why"}, "--digest sha256:3d96081f: give the whole digest, which engang show o --json"},
 		{"a blank reason", []string{"reject", "o", "--digest", "sha256:ee", "--reason", " "}, "--reason"},
 		{"no digest in a script", []string{"approve", "o", "--reason", "why"}, "--digest"},
 		{"a dismissal without a reason", []string{"dismiss", "o"}, "--reason"},

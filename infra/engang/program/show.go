@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -29,7 +30,7 @@ func (p *program) showCommand() *cobra.Command {
 		Short: "Show one thing with its timeline: an event, an object or an operation",
 		Long: "ID is an event (evt_…, whole), an object (product:794) or an operation (product:794/product-card@3/9f2c, a unique beginning).\n" +
 			"An event is also found as its sender knows it, with --endpoint and --event-id. Bodies and outputs are shown only when asked for; that needs a reason and is recorded.",
-		Example: "  engang show product:794\n  engang show product:794/product-card@3/9f2c --output --reason \"customer asks\"\n  engang show evt_3k9a5xq7mz2bcd4f --raw body.json --reason \"capture for a test\"\n  engang show evt_3k9a5xq7mz2bcd4f --body --reason \"wrong price\"\n  engang show --endpoint crm --event-id msg_2pQ7 --since 30d",
+		Example: "  engang show product:794\n  engang show product:794/product-card@3/9f2c --output --reason \"customer asks\"\n  engang show evt_3k9a5xq7mz2bcd4f --raw delivered.json --reason \"capture for a test\"\n  engang show evt_3k9a5xq7mz2bcd4f --body --reason \"wrong price\"\n  engang show --endpoint crm --event-id msg_2pQ7 --since 30d",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if (s.eventID != "") == (len(args) == 1) || len(args) > 1 || (s.eventID != "") != (s.endpoint != "") {
 				return usage("say one ID, or --endpoint and --event-id")
@@ -56,6 +57,9 @@ func (p *program) show(ctx context.Context, id string, s showing) error {
 	}
 	if s.raw == "-" && p.json {
 		return usage("--raw - writes the bytes as they are: not with --json")
+	}
+	if _, err := os.Lstat(s.raw); s.raw != "" && s.raw != "-" && err == nil { // before anything is shown and recorded
+		return usage("--raw %s: there is such a file; name another", s.raw)
 	}
 	since, err := text.ParseTime(s.since, p.Now())
 	if err != nil {
@@ -154,13 +158,18 @@ func (p *program) writeRaw(file string, contents []control.Content) error {
 		_, err := p.bytes.Write(body)
 		return err
 	}
-	if err := os.WriteFile(file, body, 0o600); err != nil {
-		return fmt.Errorf("write body: %w", err)
+	out, err := newFile("--raw", file)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(body)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("write body: %w", errors.Join(err, os.Remove(file)))
 	}
 	if p.json {
 		return p.writeJSON(map[string]any{"kind": "file", "file": file, "bytes": len(body)})
 	}
-	_, err := fmt.Fprintf(p.Stdout, "%s: %d bytes\n", file, len(body))
+	_, err = fmt.Fprintf(p.Stdout, "%s: %d bytes\n", file, len(body))
 	return err
 }
 

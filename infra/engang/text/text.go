@@ -4,6 +4,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -84,14 +85,17 @@ func Duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// ShortOperation is an operation's name with eight characters of its digest, which is enough to name it.
+// ShortOperation is an operation's name, or that of a conflict, with eight characters of its digest, which is enough to
+// name it. What has no digest stays as it is.
 func ShortOperation(name string) string {
 	at := strings.LastIndexByte(name, '/')
-	if at < 0 || len(name) < at+9 {
+	if at < 0 || len(name) < at+9 || !hexadecimal.MatchString(name[at+1:]) {
 		return name
 	}
 	return name[:at+9]
 }
+
+var hexadecimal = regexp.MustCompile(`^[0-9a-f]+$`)
 
 // ShortDigest is the beginning of a digest.
 func ShortDigest(digest string) string {

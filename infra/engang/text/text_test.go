@@ -39,6 +39,8 @@ func TestShortForms(t *testing.T) {
 		{text.ShortOperation("product:1/r@1/9f2c41d0aabb"), "product:1/r@1/9f2c41d0"},
 		{text.ShortOperation("product:1/r@1/9f"), "product:1/r@1/9f"},
 		{text.ShortOperation("nothing"), "nothing"},
+		{text.ShortOperation("evt_aaaaaaaaaaaaaaaa/beefbeefbeef"), "evt_aaaaaaaaaaaaaaaa/beefbeef"},
+		{text.ShortOperation("model openai/gpt-5.4-mini-2026-03-17"), "model openai/gpt-5.4-mini-2026-03-17"},
 		{text.ShortDigest("sha256:9f2c41d0aabb"), "sha256:9f2c41d0"},
 		{text.ShortDigest(""), ""},
 		{text.Duration(1800 * time.Microsecond), "1 ms"},
