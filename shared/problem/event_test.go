@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"engang/shared/inbox"
+	"engang/shared/operation"
 	"engang/shared/pause"
 	"engang/shared/problem"
 )
@@ -48,14 +49,26 @@ func TestALongerPauseSaysWhoseItIs(t *testing.T) {
 
 // An act that is refused by an event says how the event stands, and what can be done about it.
 func TestAnEventThatRefusesSaysHowItStands(t *testing.T) {
-	for state, want := range map[inbox.State]string{
-		inbox.Received: "The event is received, this act needs it otherwise, and nothing was done. It is being worked on.",
-		inbox.Settled:  "The event is settled, this act needs it otherwise, and nothing was done. Its work is over: name the operation to have that done again.",
-		inbox.Parked:   "The event is parked, this act needs it otherwise, and nothing was done. Look at it again before deciding.",
+	for _, c := range []struct {
+		state   inbox.State
+		outcome inbox.Outcome
+		then    string
+	}{
+		{inbox.Received, "", "It is being worked on."},
+		{inbox.Parked, "", "Look at it again before deciding."},
+		{inbox.Settled, inbox.Completed, "Its work is done, and there is nothing to do again; under a recipe that was raised since, `replay` does it."},
+		{inbox.Settled, inbox.Superseded, "Its work is done, and there is nothing to do again; under a recipe that was raised since, `replay` does it."},
+		{inbox.Settled, inbox.Cancelled, "Its work was cancelled: to have it done again, redrive its operation by name."},
+		{inbox.Settled, inbox.Rejected, "Its output was rejected: to have the work done again, redrive its operation by name."},
+		{inbox.Settled, inbox.InReview, "Its output waits for a decision: approve or reject its operation."},
+		{inbox.Settled, inbox.Coalesced, "A newer event does its work: name that one, or its operation."},
+		{inbox.Settled, inbox.Split, "The events that it held have their own work: name one of those."},
+		{inbox.Settled, inbox.NoRecipe, "Nothing is to be done for it."},
 	} {
-		err := fmt.Errorf("redrive: %w", &inbox.RefusedError{Stored: inbox.Event{ID: "evt_aaaaaaaaaaaaaaaa", State: state}})
+		state := c.state
+		err := fmt.Errorf("redrive: %w", &inbox.RefusedError{Stored: inbox.Event{ID: "evt_aaaaaaaaaaaaaaaa", State: state, Outcome: c.outcome}})
 		p := problem.Of(err, "")
-		if p.Status != 409 || p.Detail != want {
+		if p.Status != 409 || p.Detail != fmt.Sprintf("The event is %s, this act needs it otherwise, and nothing was done. %s", state, c.then) {
 			t.Errorf("%d %s", p.Status, p.Detail)
 		}
 		if diff := cmp.Diff(&problem.Standing{ID: "evt_aaaaaaaaaaaaaaaa", State: string(state)}, p.Stands); diff != "" {
@@ -64,5 +77,12 @@ func TestAnEventThatRefusesSaysHowItStands(t *testing.T) {
 		if !errors.Is(err, inbox.ErrStale) || !strings.Contains(err.Error(), string(state)) {
 			t.Errorf("%v", err)
 		}
+	}
+}
+
+// What a person has to say is called as the program calls it.
+func TestARefusalForANewerDraftNamesTheFlag(t *testing.T) {
+	if p := problem.Of(fmt.Errorf("approve: %w", operation.ErrNewerDraft), ""); !strings.Contains(p.Detail, "(`--although-newer`)") {
+		t.Error(p.Detail)
 	}
 }

@@ -23,7 +23,7 @@ var (
 	}
 	newerDraft = Problem{
 		Type: "urn:engang:problem:newer-draft", Title: "A newer draft waits", Status: http.StatusConflict,
-		Detail: "A newer draft of this object waits for its own decision, and nothing was done. Decide that one, or say that this one is meant although there is a newer one.",
+		Detail: "A newer draft of this object waits for its own decision, and nothing was done. Decide that one, or say that this one is meant all the same (`--although-newer`).",
 	}
 	outlived = Problem{
 		Type: "urn:engang:problem:outlived", Title: "Older than results are kept", Status: http.StatusConflict,
