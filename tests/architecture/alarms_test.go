@@ -169,50 +169,6 @@ Resources:
 `)), "no alarm on errors of AFunction", "AFunction rings above 9000 ms, want 80 % of its timeout: 8000", "no alarm on letters in Letters")
 }
 
-// rings says what alarms ring on: metric, statistic, period, periods, threshold.
-var rings = map[string]string{
-	"HeartbeatAlarm":           "engang Heartbeat Sum 60 s, 5 of 5, LessThanThreshold 1",
-	"ReceiverUnavailableAlarm": "AWS/ApiGateway 5xx Sum 60 s, 1 of 1, GreaterThanThreshold 0",
-	"ReceiverThrottledAlarm":   "AWS/Lambda Throttles Sum 60 s, 1 of 1, GreaterThanThreshold 0",
-	"SignatureFailuresAlarm":   "engang Verified Maximum 300 s, 3 of 3, LessThanThreshold 1",
-	"SenderSilentAlarm":        "engang SilentEndpoints Maximum 300 s, 1 of 1, GreaterThanThreshold 0",
-	"InboxAgeAlarm":            "engang OldestUnsettledSeconds Maximum 60 s, 5 of 5, GreaterThanThreshold 900",
-	"ParkedAlarm":              "AWS/SQS ApproximateNumberOfMessagesVisible Maximum 60 s, 1 of 1, GreaterThanThreshold 0",
-	"CircuitOpenAlarm":         "engang CircuitOpen Maximum 60 s, 1 of 11, GreaterThanThreshold 0",
-	"SpendAlarm":               "engang CostMicroUsd Sum 3600 s, 1 of 1, GreaterThanThreshold 1",
-	"ReviewAgeAlarm":           "engang OldestReviewSeconds Maximum 300 s, 1 of 1, GreaterThanThreshold 86400",
-	"TableThrottledAlarm":      "AWS/DynamoDB ThrottledRequests Sum 60 s, 1 of 1, GreaterThanThreshold 0",
-	"TableErrorsAlarm":         "AWS/DynamoDB SystemErrors Sum 60 s, 1 of 1, GreaterThanThreshold 0",
-}
-
-// ring says what an alarm rings on.
-func ring(r reader, id string) string {
-	n := alarmNumbers(r, id)[0]
-	statistic, period := r.text(id, "Statistic")+r.text(id, "ExtendedStatistic"), r.text(id, "Period")
-	list, _ := r.any(id, "Metrics").([]any)
-	for _, q := range list {
-		q, _ := q.(map[string]any)
-		if stat, ok := q["MetricStat"].(map[string]any); ok {
-			statistic, period = fmt.Sprint(stat["Stat"]), fmt.Sprint(stat["Period"])
-		}
-	}
-	of := r.text(id, "EvaluationPeriods")
-	need := r.text(id, "DatapointsToAlarm")
-	if need == "" {
-		need = of
-	}
-	return fmt.Sprintf("%s %s %s %s s, %s of %s, %s %s", n.namespace, n.name, statistic, period, need, of, r.text(id, "ComparisonOperator"), r.text(id, "Threshold"))
-}
-
-func TestAlarmsRingWhenTheyShould(t *testing.T) {
-	tpl := repositoryTemplate(t)
-	for id, want := range rings {
-		if got := ring(reader{tpl}, id); got != want {
-			t.Errorf("%s rings on %s, want %s", id, got, want)
-		}
-	}
-}
-
 // Probes of a model that cannot serve are as far apart as the enrichment function says; between two of them an
 // alarm that looked at one minute only would end and begin again.
 func TestTheCircuitsAlarmStaysBetweenTwoProbes(t *testing.T) {

@@ -68,7 +68,7 @@ func numberOf(where string, m map[string]any) number {
 	return n
 }
 
-// dashboardNumbers lists the metrics of a dashboard, but for those that it searches for.
+// dashboardNumbers lists the metrics of a dashboard, but for those that it searches for: lost looks at these.
 func dashboardNumbers(r reader, id string) ([]number, error) {
 	var body struct {
 		Widgets []struct {
@@ -115,6 +115,7 @@ func silent(tpl *cloudformation.Template, words func(function string) []string) 
 			faults = append(faults, err.Error())
 		}
 		all = append(all, shown...)
+		faults = append(faults, lost(r, id, words)...)
 	}
 	for _, n := range all {
 		if why := unwritten(r, n, words); why != "" {
@@ -169,7 +170,7 @@ func filtered(r reader, n number) bool {
 }
 
 // written gives the texts in the code of a function, below it and below it only: a metric's name is one of them
-// in a package that measures.
+// in a package that measures, and a dimension's in the one that writes the lines.
 func written(t *testing.T) func(function string) []string {
 	files, known := sources(t), map[string][]string{}
 	return func(function string) []string {
@@ -178,7 +179,7 @@ func written(t *testing.T) func(function string) []string {
 		}
 		var found []string
 		for _, p := range list(t, "-deps", "./functions/"+function) {
-			if dir, ok := strings.CutPrefix(p.ImportPath, "engang/"); ok && slices.Contains(p.Imports, "engang/shared/telemetry") {
+			if dir, ok := strings.CutPrefix(p.ImportPath, "engang/"); ok && (slices.Contains(p.Imports, "engang/shared/telemetry") || dir == "shared/telemetry") {
 				found = append(found, literals(files, dir)...)
 			}
 		}
