@@ -114,18 +114,22 @@ func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
 	now := w.Now()
 	e := inbox.Ending{Event: ev.ID, Generation: ev.Generation, At: now, Outcome: combined(all)}
 	var failed, reasons []string
+	alone := false // for a reason that stands at no operation: only the event can tell it, in the list itself
 	for _, one := range all {
 		if !one.parked {
 			continue
 		}
 		e.Parked, e.Category = true, string(one.category)
 		reasons = append(reasons, one.reason)
-		if one.op != "" {
+		if alone = alone || one.op == ""; one.op != "" {
 			failed = append(failed, one.op)
 		}
 		if err := w.notify(ctx, ev, one); err != nil { // a crash behind it sends the notice twice; what failed exists once
 			return err
 		}
+	}
+	if alone {
+		failed = nil
 	}
 	if e.Parked {
 		e.Scope, e.Outcome, e.Operations, e.Reason = ev.Scope, "", failed, joined(reasons)

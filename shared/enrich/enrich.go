@@ -216,6 +216,10 @@ func (w *Worker) recipes(ctx context.Context, ev inbox.Event, jobFor func(*compi
 			return &Later{After: 0, Why: "no time left for another recipe"}
 		}
 		compiled, err := w.Recipes.Recipe(ctx, ev.Scope, ref)
+		if e, ok := w.abandoned(ev, err); ok {
+			all = append(all, e)
+			continue
+		}
 		if err != nil {
 			return w.unconfigured(ctx, ev, err)
 		}
@@ -247,8 +251,23 @@ func (w *Worker) unconfigured(ctx context.Context, ev inbox.Event, cause error) 
 	if !notUsable(cause) {
 		return fmt.Errorf("read configuration for event %s: %w", ev.ID, cause)
 	}
+	if e, ok := w.abandoned(ev, cause); ok {
+		return w.end(ctx, ev, []ending{e})
+	}
 	w.Log.ErrorContext(ctx, "event waits for its configuration", "event", ev.ID, "err", cause)
 	return w.postpone(ctx, ev, w.Now().Add(w.Limits.Pause))
+}
+
+// patience is how long an event waits for a configuration that is not there before a person is told.
+const patience = 3 * 24 * time.Hour
+
+// abandoned is how an event ends, or one of its recipes, that has waited so long: in the review list. Else it would be
+// postponed without end, and stand nowhere.
+func (w *Worker) abandoned(ev inbox.Event, cause error) (ending, bool) {
+	if !notUsable(cause) || w.Now().Sub(ev.ReceivedAt) < patience {
+		return ending{}, false
+	}
+	return ending{parked: true, reason: "its configuration is not there any more, or cannot be read", category: operation.CategoryConfiguration}, true
 }
 
 // notUsable tells whether a fault is one of what was applied, and not of asking for it.
