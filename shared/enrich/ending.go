@@ -161,6 +161,12 @@ func (w *Worker) write(ctx context.Context, e inbox.Ending) error {
 		return &Later{After: w.jitter(time.Second), Why: "reopened meanwhile"}
 	case err != nil && !errors.Is(err, inbox.ErrStale):
 		return fmt.Errorf("end event %s: %w", e.Event, err)
+	case err != nil:
+		return nil
+	case e.Parked:
+		w.Log.WarnContext(ctx, "event parked", "category", e.Category, "reason", e.Reason)
+	default:
+		w.Log.InfoContext(ctx, "event settled", "outcome", e.Outcome)
 	}
 	return nil
 }

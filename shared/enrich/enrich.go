@@ -21,6 +21,7 @@ import (
 	"engang/shared/pause"
 	"engang/shared/recipe"
 	"engang/shared/recipe/compiled"
+	"engang/shared/telemetry"
 )
 
 // Events reads an event and ends or postpones its work.
@@ -161,6 +162,7 @@ func (l *Later) Error() string {
 // postponed through the open index. Any error means that the message must come back, after the time
 // that a [Later] gives.
 func (w *Worker) Run(ctx context.Context, id inbox.EventID) error {
+	ctx = telemetry.About(ctx, slog.String("event_id", string(id)))
 	ev, err := w.Store.Event(ctx, id)
 	if err != nil {
 		return fmt.Errorf("work on event %s: %w", id, err) // not found too: never "unknown, drop"
@@ -254,7 +256,7 @@ func (w *Worker) unconfigured(ctx context.Context, ev inbox.Event, cause error) 
 	if e, ok := w.abandoned(ev, cause); ok {
 		return w.end(ctx, ev, []ending{e})
 	}
-	w.Log.ErrorContext(ctx, "event waits for its configuration", "event", ev.ID, "err", cause)
+	w.Log.ErrorContext(ctx, "event waits for its configuration", "err", cause)
 	return w.postpone(ctx, ev, w.Now().Add(w.Limits.Pause))
 }
 

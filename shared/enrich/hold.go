@@ -170,7 +170,7 @@ func (j *job) probe(ctx context.Context, b pause.Breaker, attempt operation.Atte
 		return &heldError{next, b.Model.String() + " is being probed"}
 	}
 	j.probes[b.Model] = attempt
-	j.Log.InfoContext(ctx, "provider is probed", "model", b.Model.String(), "event", j.ev.ID)
+	j.Log.InfoContext(ctx, "provider is probed", "model", b.Model.String())
 	return nil
 }
 

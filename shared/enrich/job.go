@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"engang/shared/config"
@@ -14,6 +15,7 @@ import (
 	"engang/shared/recipe"
 	"engang/shared/recipe/compiled"
 	"engang/shared/spend"
+	"engang/shared/telemetry"
 )
 
 // claimRounds bounds how often a claim is repeated because the operation changed between the refusal
@@ -61,6 +63,7 @@ func (j *job) run(ctx context.Context) (ending, error) {
 	}
 	j.input = input
 	j.key = operation.Key{Scope: j.ev.Scope, Object: j.ev.Object, Recipe: j.recipe.Ref(), Digest: input.Digest}
+	ctx = telemetry.About(ctx, slog.String("operation", j.key.Short()))
 	for range claimRounds {
 		e, again, err := j.attempt(ctx)
 		if err != nil || !again {
@@ -189,7 +192,7 @@ func (j *job) call(ctx context.Context, lease operation.Lease) operation.Answer 
 	callCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if n := j.input.Masked; n > 0 {
-		j.Log.InfoContext(ctx, "personal data masked", "event", j.ev.ID, "recipe", j.recipe.Ref().String(), "pieces", n)
+		j.Log.InfoContext(ctx, "personal data masked", "recipe", j.recipe.Ref().String(), "pieces", n)
 	}
 	answer := j.Model.Call(callCtx, provider, prompt)
 	price := provider.Prices[j.recipe.Model.Name].For(answer.ServiceTier)

@@ -108,7 +108,7 @@ func (j *job) unpriced(ctx context.Context, lease operation.Lease) error {
 	if err := j.finish(ctx, j.Store.Pause, operation.Pending, operation.Finish{Lease: lease, NotBefore: j.Now()}, a); err != nil {
 		return err
 	}
-	j.Log.ErrorContext(ctx, "event waits for a price", "event", j.ev.ID, "recipe", j.recipe.Ref().String(), "model", j.model().String())
+	j.Log.ErrorContext(ctx, "event waits for a price", "recipe", j.recipe.Ref().String(), "model", j.model().String())
 	return &h
 }
 

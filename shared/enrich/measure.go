@@ -7,12 +7,13 @@ import (
 	"engang/shared/telemetry"
 )
 
-// measure counts an attempt by its outcome, and what its call cost in millionths of a dollar, rounded up. It comes
+// measure tells of an attempt, and counts it by its outcome, and what its call cost in millionths of a dollar, rounded up. It comes
 // before the write that ends the attempt: a call of a worker that lost its lease was paid for too.
 func (j *job) measure(ctx context.Context, a operation.Attempt) {
 	if a.Outcome == "" {
 		return // the claim was given back before anything was tried
 	}
+	j.Log.InfoContext(ctx, "attempt ended", "outcome", a.Outcome, "category", a.Category, "ms", a.Duration.Milliseconds())
 	telemetry.MeasureOutcome(ctx, j.Log, string(a.Outcome), telemetry.Count("Attempts", 1))
 	if a.CostUSD > 0 {
 		telemetry.Measure(ctx, j.Log, telemetry.Metric{Name: "CostMicroUsd", Value: micro(a.CostUSD), Unit: "None"})
@@ -37,5 +38,5 @@ func (j *job) measureTaken(ctx context.Context, lease operation.Lease) {
 // way meanwhile, and each probe that fails. The alarm on it says to look for this line.
 func (j *job) measureOpen(ctx context.Context, a operation.Attempt) {
 	telemetry.Measure(ctx, j.Log, telemetry.Count("CircuitOpen", 1))
-	j.Log.ErrorContext(ctx, "circuit open", "provider", j.recipe.Model.Provider, "model", j.recipe.Model.Name, "tenant", j.ev.Scope.Tenant, "reason", a.Reason, "event", j.ev.ID)
+	j.Log.ErrorContext(ctx, "circuit open", "provider", j.recipe.Model.Provider, "model", j.recipe.Model.Name, "tenant", j.ev.Scope.Tenant, "reason", a.Reason)
 }

@@ -34,6 +34,10 @@ func (k Key) String() string {
 	return k.Object.String() + "/" + k.Recipe.String() + "/" + k.Digest
 }
 
+// Short is the recipe, its version and the beginning of the digest: what a log line names the operation by, since an
+// object's id may be an address.
+func (k Key) Short() string { return k.Recipe.String() + "/" + k.Digest[:min(8, len(k.Digest))] }
+
 // ParseName splits "object/recipe@version/digest" from the right, so that the object's own id may hold
 // a slash. A beginning is enough: the digest may be incomplete or missing, and the recipe with it.
 func ParseName(name string) (object.ID, string, string, error) {
