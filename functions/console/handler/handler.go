@@ -53,6 +53,7 @@ import (
 	"engang/shared/object"
 	"engang/shared/operation"
 	"engang/shared/problem"
+	"engang/shared/telemetry"
 )
 
 // The largest body that a call may have, and one with a configuration in it.
@@ -106,26 +107,34 @@ type call struct {
 
 // Handle answers one call, and never with an error: that would be the gateway's own 500, which says nothing.
 func (h *Handler) Handle(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	c, err := read(e)
-	var doc any
-	if err == nil {
-		doc, err = h.route(ctx, c)
-	}
+	c, body, err := h.serve(ctx, e)
 	if err != nil {
-		return h.refuse(ctx, e, err), nil
-	}
-	var body strings.Builder
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // an output is shown as it is stored, but for white space
-	if err := encoder.Encode(doc); err != nil {
 		return h.refuse(ctx, e, err), nil
 	}
 	h.log.InfoContext(ctx, "call", "path", c.path, "caller", c.caller, "request_id", e.RequestContext.RequestID)
 	return events.APIGatewayV2HTTPResponse{
 		StatusCode: http.StatusOK,
 		Headers:    map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store"},
-		Body:       body.String(),
+		Body:       body,
 	}, nil
+}
+
+// serve does what a call asks for, and gives the answer as JSON. A panic is a bug: it costs this call an answer of 500,
+// and not the process.
+func (h *Handler) serve(ctx context.Context, e events.APIGatewayV2HTTPRequest) (c call, _ string, err error) {
+	defer telemetry.Recover(ctx, h.log, &err, slog.String("request_id", e.RequestContext.RequestID))
+	if c, err = read(e); err != nil {
+		return c, "", err
+	}
+	doc, err := h.route(ctx, c)
+	if err != nil {
+		return c, "", err
+	}
+	var body strings.Builder
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // an output is shown as it is stored, but for white space
+	err = encoder.Encode(doc)
+	return c, body.String(), err
 }
 
 func (h *Handler) refuse(ctx context.Context, e events.APIGatewayV2HTTPRequest, err error) events.APIGatewayV2HTTPResponse {
