@@ -144,7 +144,7 @@ func (j *job) leased(ctx context.Context, lease operation.Lease) (ending, error)
 		why := fmt.Sprintf("older than the %d days that results are kept: a newer version may have had its result since; save the object once more in its source and redrive this after it, or dismiss it", j.common.ResultDays)
 		return j.fail(ctx, lease, operation.Attempt{Outcome: operation.Stopped, Category: operation.CategoryInvalidInput, Reason: why}, why, operation.CategoryInvalidInput)
 	case len(lease.Before.Output) > 0: // a draft that was set aside, or cancelled and redriven: it is paid for
-		return j.hold(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the draft was kept"}, lease.Before.Output, j.flaws(lease.Before.Output, j.spent(lease, 0)))
+		return j.hold(ctx, lease, operation.Attempt{Outcome: operation.Usable, Reason: "the draft was kept"}, lease.Before.Output, j.flaws(lease.Before.Output, j.compiled.Check(lease.Before.Output, j.input).Flags, j.spent(lease, 0)))
 	}
 	if err := j.inTime(ctx, lease); err != nil {
 		return ending{}, err
@@ -249,14 +249,14 @@ func (j *job) checked(ctx context.Context, lease operation.Lease, a operation.At
 	spent := j.spent(lease, 0) + a.CostUSD
 	flagged := len(found.Flags) > 0 || j.recipe.Policy == recipe.PolicyReviewOnFlag && len(j.compiled.Flags(output, spent)) > 0
 	if flagged || j.recipe.Policy != recipe.PolicyAuto && j.recipe.Policy != recipe.PolicyReviewOnFlag {
-		return j.hold(ctx, lease, a, output, j.flaws(output, spent))
+		return j.hold(ctx, lease, a, output, j.flaws(output, found.Flags, spent))
 	}
 	return j.complete(ctx, lease, a, output)
 }
 
 // flaws says why an output is a draft: the checks that it did not pass, else the policy and the flags that it raises.
-func (j *job) flaws(output []byte, spent operation.Money) string {
-	if failed := j.compiled.Check(output, j.input).Flags; len(failed) > 0 {
+func (j *job) flaws(output []byte, failed []string, spent operation.Money) string {
+	if len(failed) > 0 {
 		return joined(failed)
 	}
 	raised := j.compiled.Flags(output, spent)
