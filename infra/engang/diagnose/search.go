@@ -74,7 +74,7 @@ type cause struct {
 	name  string // among what it is not
 	part  part
 	do    string
-	tries func(s *search, a attempt) []option // what would undo it; nil: this provider does not know it
+	tries func(s *search, a attempt) []option // what would undo it; none: this provider does not know it, or there is nothing to try
 }
 
 // An option is one change that may undo a cause.
@@ -142,7 +142,7 @@ func (s *search) singles(b base) (attempt, bool) {
 	var found *step
 	for _, c := range causes {
 		options := c.tries(s, b.attempt)
-		if options == nil {
+		if len(options) == 0 { // there is nothing to try it with: it may be the cause
 			continue
 		}
 		st, at := s.first(b.attempt, c, options)

@@ -54,7 +54,12 @@ func (p *program) verifyCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.verify(cmd.Context(), v) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("entry") && v.entry < 1 {
+				return usage("--entry counts from 1")
+			}
+			return p.verify(cmd.Context(), v)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.endpoint, "endpoint", "", "endpoint that the delivery came to")
@@ -144,8 +149,6 @@ func (v verifying) check() error {
 		return usage("with --provider the secret is read from --secret-file")
 	case v.publicURL != "" && v.provider == "":
 		return usage("--public-url goes with --provider: an endpoint has its own")
-	case v.entry < 0:
-		return usage("--entry counts from 1")
 	}
 	return nil
 }

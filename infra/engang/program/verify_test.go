@@ -176,6 +176,7 @@ func TestVerifySaysWhatItNeeds(t *testing.T) {
 		{"the last of many", []string{"--request", "many.har", "--endpoint", "woo-shop", "--entry", "3"}, 0, ""},
 		{"one beyond", []string{"--request", "many.har", "--endpoint", "woo-shop", "--entry", "4"}, 2, "3 requests"},
 		{"one before", []string{"--request", "many.har", "--endpoint", "woo-shop", "--entry", "-1"}, 2, "--entry"},
+		{"the first, counted from 0", []string{"--request", "many.har", "--endpoint", "woo-shop", "--entry", "0"}, 2, "--entry counts from 1"},
 		{"a body elsewhere", []string{"--request", "elsewhere.sh", "--endpoint", "woo-shop"}, 2, "--body"},
 		{"an argument", []string{"captured.http"}, 2, "takes no argument"},
 		{"an endpoint that is not applied", []string{"--request", "captured.http", "--endpoint", "none"}, 3, "Not Found"},
