@@ -37,7 +37,9 @@ func (h abouter) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs is that of the handler below.
-func (h abouter) WithAttrs(attrs []slog.Attr) slog.Handler { return abouter{h.Handler.WithAttrs(attrs)} }
+func (h abouter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return abouter{h.Handler.WithAttrs(attrs)}
+}
 
 // WithGroup is that of the handler below.
 func (h abouter) WithGroup(name string) slog.Handler { return abouter{h.Handler.WithGroup(name)} }
