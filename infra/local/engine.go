@@ -95,6 +95,9 @@ func (s *System) startEngine(ctx context.Context) error {
 		template = template.With(map[string]string{"ModelBaseUrl": s.o.ModelURL})
 	}
 	base := &router{table: s.o.DynamoDBURL, queues: s.o.SQSURL, model: s.o.ModelURL, held: &s.held, next: s.o.Transport}
+	if s.o.DataDir != "" {
+		base.flight = &flight{}
+	}
 	if base.next == nil {
 		base.next = &http.Transport{MaxIdleConnsPerHost: 64}
 	}
@@ -105,8 +108,9 @@ func (s *System) startEngine(ctx context.Context) error {
 	}
 	s.closers = append(s.closers, func(ctx context.Context) error {
 		if s.o.DataDir != "" {
+			err := base.flight.giveBack(ctx, s.stack.sqs)
 			time.Sleep(2 * flushEvery) // the engine writes in the background and cannot be asked to
-			return nil
+			return err
 		}
 		return s.stack.delete(ctx)
 	})
@@ -158,6 +162,7 @@ type router struct {
 	queues string
 	model  string
 	held   *held
+	flight *flight // of what is kept in a folder; else nil
 	next   http.RoundTripper
 }
 
@@ -183,7 +188,14 @@ func (t *router) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	call, err := t.flight.asked(r)
+	if err != nil {
+		return nil, err
+	}
 	answer, err := t.next.RoundTrip(r)
+	if err == nil {
+		err = t.flight.answered(call, answer)
+	}
 	if err == nil && len(wanted) > 0 && answer.StatusCode == http.StatusOK {
 		err = complete(answer, wanted)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -305,6 +306,52 @@ func TestAKilledProgramGoesOnWhereItWas(t *testing.T) {
 	}
 	if err := second.Wait(); err != nil || !strings.Contains(rest.String(), "nothing is unfinished") {
 		t.Errorf("%v: %s", err, rest)
+	}
+}
+
+// An interrupt loses nothing, also of what was in flight: work that waits for its next try, and a letter that was looked at.
+func TestAnInterruptKeepsWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	first, address, out := child(t, "local", "--data", data, "--port", "0", "--no-sample", "--speed", "1", "--fail", "model:429x9")
+	for _, args := range [][]string{{"send", "--set", "/id=57"}, {"send", "--set", "/id=null"}} {
+		if code, _, stderr := runIn(t.Context(), func(e *program.Env) { e.Args, e.Now = append(args, "--target", address), time.Now }); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	look := func(args ...string) string {
+		_, stdout, _ := runIn(t.Context(), func(e *program.Env) { e.Args, e.Now = append(args, "--target", address), time.Now })
+		return stdout
+	}
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(look("show", "product:57"), "transient") || !strings.Contains(look("dlq"), "still parked"); {
+		if time.Now().After(deadline) {
+			t.Fatal(look("show", "product:57"), look("dlq"))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err := first.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(out)
+	if err := first.Wait(); err != nil {
+		t.Errorf("%v: %s", err, rest)
+	}
+	raw, err := os.ReadFile(filepath.Join(data, "sqs.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept struct {
+		Queues map[string]struct{ Messages []struct{ Body string } }
+	}
+	if err := json.Unmarshal(raw, &kept); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, q := range kept.Queues {
+		n += len(q.Messages)
+	}
+	if n != 2 {
+		t.Errorf("%d messages are kept, want the one of the work queue and the letter: %s", n, raw)
 	}
 }
 
