@@ -51,7 +51,8 @@ func (x Weakening) change(node any) {
 type firstPart struct{ all enrich.Parts }
 
 // Parts is the first event of a delivery.
-func (p firstPart) Parts(ctx context.Context, ev inbox.Event, raw []byte) ([]inbox.Event, error) {
+func (p firstPart) Parts(ctx context.Context, ev inbox.Event, raw []byte) (inbox.Parts, error) {
 	all, err := p.all.Parts(ctx, ev, raw)
-	return all[:min(len(all), 1)], err
+	all.Events = all.Events[:min(len(all.Events), 1)]
+	return all, err
 }

@@ -103,7 +103,7 @@ func (t *Table) End(ctx context.Context, e inbox.Ending) error {
 	default:
 		s = settle
 		given[":outcome"], given[":operation"] = str(e.Outcome), list(e.Operations)
-		if e.Reason != "" {
+		if e.Reason != "" || e.Outcome == inbox.Split { // a split one may have been parked before, with a reason of its own
 			s = settleNaming
 			given[":reason"] = str(e.Reason)
 		}

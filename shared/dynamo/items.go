@@ -297,7 +297,7 @@ func (r *reader) readEnd(ev *inbox.Event) {
 		ev.Operations, ev.EndedAt = nil, time.Time{}
 	case inbox.Settled:
 		ev.Outcome = inbox.Outcome(r.text("how"))
-		if ev.Outcome == inbox.Coalesced {
+		if ev.Outcome == inbox.Coalesced || ev.Outcome == inbox.Split {
 			ev.Reason = r.text("why")
 		}
 	case inbox.Parked:

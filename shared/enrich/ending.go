@@ -138,7 +138,7 @@ func (w *Worker) end(ctx context.Context, ev inbox.Event, all []ending) error {
 			if one.op != "" {
 				e.Operations = append(e.Operations, one.op)
 			}
-			if e.Outcome == inbox.Coalesced && one.outcome == inbox.Coalesced {
+			if one.outcome == e.Outcome && (e.Outcome == inbox.Coalesced || e.Outcome == inbox.Split) {
 				e.Reason = one.reason
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"engang/shared/inbox"
 	"engang/shared/operation"
@@ -12,7 +13,7 @@ import (
 // Parts makes the events of a delivery that holds many, the same ones every time. Parts that are no
 // events are an error that wraps inbox.ErrPart, which comes with the events of the others.
 type Parts interface {
-	Parts(ctx context.Context, ev inbox.Event, raw []byte) ([]inbox.Event, error)
+	Parts(ctx context.Context, ev inbox.Event, raw []byte) (inbox.Parts, error)
 }
 
 // Inbox stores the events of a delivery that holds many.
@@ -34,7 +35,7 @@ func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
 	if err != nil {
 		return fmt.Errorf("read body of event %s: %w", ev.ID, err)
 	}
-	children, err := w.Parts.Parts(ctx, ev, raw)
+	parts, err := w.Parts.Parts(ctx, ev, raw)
 	flawed := errors.Is(err, inbox.ErrPart)
 	switch {
 	case notUsable(err):
@@ -42,7 +43,7 @@ func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
 	case err != nil && !flawed:
 		return fmt.Errorf("make parts of event %s: %w", ev.ID, err)
 	}
-	for _, child := range children {
+	for _, child := range parts.Events {
 		if !w.room(ctx) {
 			return &Later{Why: "no time left for the rest of the batch"}
 		}
@@ -51,9 +52,9 @@ func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
 		}
 	}
 	if flawed {
-		return w.end(ctx, ev, []ending{{parked: true, reason: err.Error(), category: operation.CategoryInvalidInput}})
+		return w.end(ctx, ev, []ending{{parked: true, reason: strings.TrimSuffix(err.Error()+"; "+parts.LeftOut, "; "), category: operation.CategoryInvalidInput}})
 	}
-	return w.end(ctx, ev, []ending{{outcome: inbox.Split}})
+	return w.end(ctx, ev, []ending{{outcome: inbox.Split, reason: parts.LeftOut}})
 }
 
 // store puts one part and sends it, unless it is settled already. What was put into the bucket for it and nothing

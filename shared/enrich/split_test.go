@@ -19,11 +19,12 @@ import (
 // children are the parts of a batch, always the same ones.
 type children struct {
 	events []inbox.Event
+	left   string
 	err    error
 }
 
-func (c *children) Parts(context.Context, inbox.Event, []byte) ([]inbox.Event, error) {
-	return c.events, c.err
+func (c *children) Parts(context.Context, inbox.Event, []byte) (inbox.Parts, error) {
+	return inbox.Parts{Events: c.events, LeftOut: c.left}, c.err
 }
 
 // queued keeps what is sent to the work queue.
@@ -116,6 +117,35 @@ func TestABatchThatBreaksOffIsDoneAgain(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// What is not stored of a batch is not lost in silence: its end says how much, and why. Once it is redriven and goes
+// through, what it was parked with is over.
+func TestABatchSaysWhatWasLeftOutOfIt(t *testing.T) {
+	for _, left := range []string{"", "left out of 3 events: 2"} {
+		each(t, func(t *testing.T, w *world) {
+			id, parts := w.batch(1)
+			parts.left, parts.err = "left out of 3 events: 1", fmt.Errorf("1 of 3 parts: %w", inbox.ErrPart)
+			worker := w.worker(nil)
+			worker.Parts, worker.Sender = parts, &queued{}
+			if err := worker.Run(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			if ev := w.event(id); ev.State != inbox.Parked || ev.Reason != parts.err.Error()+"; "+parts.left {
+				t.Errorf("parked %+v", ev)
+			}
+			if err := w.table.Reopen(t.Context(), id, w.clock()); err != nil {
+				t.Fatal(err)
+			}
+			parts.left, parts.err = left, nil
+			if err := worker.Run(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			if ev := w.event(id); ev.Outcome != inbox.Split || ev.Reason != left {
+				t.Errorf("settled %+v, want %q", ev, left)
+			}
+		})
 	}
 }
 

@@ -127,6 +127,12 @@ type Seen struct {
 	LastAt  time.Time
 }
 
+// Parts is what a delivery that holds many events comes to.
+type Parts struct {
+	Events  []Event
+	LeftOut string // what of it is no event of the endpoint's, in words of ours; empty: nothing is
+}
+
 // A Conflict is a delivery with the key of a stored event and another fact in it. It changes nothing
 // and waits for a person; its body is not kept.
 type Conflict struct {
@@ -179,7 +185,7 @@ type Ending struct {
 	Parked     bool
 	Outcome    Outcome  // when settled
 	Operations []string // empty: no operation exists (only when parked)
-	Reason     string   // when parked; names the newer event when coalesced
+	Reason     string   // when parked; names the newer event when coalesced; says what was left out when split
 	Category   string   // when parked
 	At         time.Time
 	ExpiresAt  time.Time // when settled

@@ -22,7 +22,7 @@ const (
 	InReview   Outcome = "review"     // its output is a draft that waits for a decision
 	Rejected   Outcome = "rejected"   // a person refused this output before
 	Coalesced  Outcome = "coalesced"  // a newer event does its work: one inside the quiet period, or one that waits for the same failed operation
-	Split      Outcome = "split"      // it held other events, which are all stored
+	Split      Outcome = "split"      // it held other events: those that its endpoint asks for are stored, and the reason says what is not
 	NoRecipe   Outcome = "no recipe"  // nothing is to be done for it
 	Cancelled  Outcome = "cancelled"  // a person stopped its work
 )

@@ -3,6 +3,7 @@ package intake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -48,19 +49,56 @@ func TestADeliveryOfManyEventsIsOneBatchAndItsParts(t *testing.T) {
 		t.Errorf("the sender's second try: %+v, %v", reply, err)
 	}
 	parts, err := w.splitter().Parts(context.Background(), batch, []byte(hubspotBatch))
-	if err != nil || len(parts) != 2 {
+	if err != nil || len(parts.Events) != 2 || parts.LeftOut != "left out of 3 events: 1 of the type company.deletion, which the endpoint ignores" {
 		t.Fatalf("parts %+v, %v; want the two that are enabled", parts, err)
 	}
-	if p := parts[0]; p.Object.String() != "contact:123" || p.Type != "contact.creation" || len(p.Recipes) != 1 || p.Batch || p.DueAt.IsZero() || !p.ReceivedAt.Equal(batch.ReceivedAt) {
+	if p := parts.Events[0]; p.Object.String() != "contact:123" || p.Type != "contact.creation" || len(p.Recipes) != 1 || p.Batch || p.DueAt.IsZero() || !p.ReceivedAt.Equal(batch.ReceivedAt) {
 		t.Errorf("part %+v", p)
 	}
 	again, err := w.splitter().Parts(context.Background(), batch, []byte(retry))
-	if err != nil || again[0].ID != parts[0].ID || again[0].Digest != parts[0].Digest || again[0].Rank != parts[0].Rank {
+	if err != nil || again.Events[0].ID != parts.Events[0].ID || again.Events[0].Digest != parts.Events[0].Digest || again.Events[0].Rank != parts.Events[0].Rank {
 		t.Errorf("the same part is another event on a second try: %+v, %v", again, err)
 	}
 	broken := strings.Replace(hubspotBatch, `"subscriptionType":"contact.creation"`, `"other":1`, 1)
 	rest, err := w.splitter().Parts(context.Background(), batch, []byte(broken))
-	if !errors.Is(err, inbox.ErrPart) || len(rest) != 1 {
-		t.Errorf("a part that is no event: %d others, %v", len(rest), err)
+	if !errors.Is(err, inbox.ErrPart) || len(rest.Events) != 1 {
+		t.Errorf("a part that is no event: %d others, %v", len(rest.Events), err)
+	}
+}
+
+// What is not stored of a delivery is told with it: a type may have been enabled when it arrived, and be ignored when it is
+// taken apart. What the endpoint does not name is any text, and told nobody.
+func TestWhatIsLeftOutOfADeliveryIsTold(t *testing.T) {
+	const event = `{"eventId":%d,"subscriptionId":11,"portalId":62515,"appId":54321,"occurredAt":1795982400000,"subscriptionType":%q,"attemptNumber":0,"objectId":%d}`
+	events := map[string]config.EventRule{"a.kept": {}}
+	var types []string
+	for _, kind := range []string{"b", "c", "d", "e", "f", "g"} {
+		events[kind+".gone"] = config.EventRule{Ignore: true}
+		types = append(types, kind+".gone")
+	}
+	for _, tt := range []struct {
+		name  string
+		types []string
+		want  string
+	}{
+		{"nothing", []string{"a.kept", "a.kept"}, ""},
+		{"an ignored type", []string{"a.kept", "b.gone", "b.gone"}, "left out of 3 events: 2 of the type b.gone, which the endpoint ignores"},
+		{"everything", []string{"b.gone"}, "left out of 1 events: 1 of the type b.gone, which the endpoint ignores"},
+		{"types that nobody named, the most frequent first", []string{"b.gone", marker, marker + ".b"}, "left out of 3 events: 2 of types that the endpoint does not name, 1 of the type b.gone, which the endpoint ignores"},
+		{"more than anybody reads", types, "left out of 6 events: 1 of the type b.gone, which the endpoint ignores, 1 of the type c.gone, which the endpoint ignores, 1 of the type d.gone, which the endpoint ignores, " +
+			"1 of the type e.gone, which the endpoint ignores, 1 of the type f.gone, which the endpoint ignores, more of other types"},
+	} {
+		w := newWorld(t)
+		w.add("hub", "hubspot", func(e *config.Endpoint) {
+			e.PublicURL, e.Events = "https://hooks.example.com/hooks/hub", events
+		})
+		var parts []string
+		for i, kind := range tt.types {
+			parts = append(parts, fmt.Sprintf(event, i+1, kind, i+100))
+		}
+		got, err := w.splitter().Parts(t.Context(), inbox.Event{ID: "evt_1", Endpoint: "hub", ReceivedAt: now}, []byte("["+strings.Join(parts, ",")+"]"))
+		if err != nil || got.LeftOut != tt.want || len(got.Events) != strings.Count(strings.Join(tt.types, " "), "a.kept") {
+			t.Errorf("%s: %q, %d events, %v", tt.name, got.LeftOut, len(got.Events), err)
+		}
 	}
 }
