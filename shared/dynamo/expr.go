@@ -32,7 +32,7 @@ var (
 	settle = write("W6 settle", "SET #st = :next, #how = :outcome, #op = :operation, #at = :now, #ttl = :later REMOVE #oq, #od", live,
 		moves(":next", inbox.Settle), state(":received", inbox.Received))
 
-	// W6 of an event that names another one: coalesced.
+	// W6 of an event that says more: a coalesced one names the newer one, a split one what was left out of it.
 	settleNaming = write("W6 settle", "SET #st = :next, #how = :outcome, #op = :operation, #at = :now, #why = :reason, #ttl = :later REMOVE #oq, #od", live,
 		moves(":next", inbox.Settle), state(":received", inbox.Received))
 
