@@ -25,10 +25,10 @@ var redriveOrders = []order{
 
 var replayOrders = []order{
 	{"control.replaying.open: W14 before its record", []string{
-		`	if err := x.c.record(ctx, x.scope, "replay", Look{ID: string(ev.ID), By: x.r.By, Reason: x.r.Reason}); err != nil {`,
+		`	if err := x.c.recordNow(ctx, x.scope, "replay", Look{ID: string(ev.ID), By: x.r.By, Reason: x.r.Reason}); err != nil {`,
 		`	if look := (Look{ID: string(ev.ID), By: x.r.By, Reason: x.r.Reason}); $on {
-		defer x.c.record(ctx, x.scope, "replay", look)
-	} else if err := x.c.record(ctx, x.scope, "replay", look); err != nil {`}},
+		defer x.c.recordNow(ctx, x.scope, "replay", look)
+	} else if err := x.c.recordNow(ctx, x.scope, "replay", look); err != nil {`}},
 	{"control.replaying.open: the send before W14", []string{
 		`	err := x.c.d.Store.Replay(ctx,`,
 		`	if $on {
@@ -99,26 +99,16 @@ var cancelOrders = []order{
 }
 
 var eraseOrders = []order{
-	{"control.eraser.work: items are deleted before their workers are fenced", []string{
-		`	for _, o := range all.ops {
-		if err := x.stop(`,
-		`	if $on && !x.in.DryRun {
-		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Keep: keep}); err != nil {
-			return err
-		}
-	}
-	for _, o := range all.ops {
-		if err := x.stop(`}},
 	{"control.eraser.work: items are deleted before their events are emptied", []string{
 		`	for _, id := range all.named() {
-		if slices.Contains(keep, id) || x.in.DryRun { // the walk counts them`,
-		`	if $on && !x.in.DryRun {
-		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Keep: keep}); err != nil {
+		if err := x.event(`,
+		`	if $on {
+		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Until: x.journey.At}); err != nil {
 			return err
 		}
 	}
 	for _, id := range all.named() {
-		if slices.Contains(keep, id) || x.in.DryRun { // the walk counts them`}},
+		if err := x.event(`}},
 	{"control.eraser.empty: the event before its bodies", []string{
 		`	n, err := x.d.Shredder.Erase(ctx, e.ID)
 	x.doc.Bodies += n`,
