@@ -99,16 +99,26 @@ var cancelOrders = []order{
 }
 
 var eraseOrders = []order{
+	{"control.eraser.work: items are deleted before their workers are fenced", []string{
+		`	for _, o := range all.ops {
+		if err := x.stop(`,
+		`	if $on && !x.in.DryRun {
+		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Keep: keep}); err != nil {
+			return err
+		}
+	}
+	for _, o := range all.ops {
+		if err := x.stop(`}},
 	{"control.eraser.work: items are deleted before their events are emptied", []string{
 		`	for _, id := range all.named() {
-		if err := x.event(`,
-		`	if $on {
-		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Until: x.journey.At}); err != nil {
+		if slices.Contains(keep, id) || x.in.DryRun { // the walk counts them`,
+		`	if $on && !x.in.DryRun {
+		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Keep: keep}); err != nil {
 			return err
 		}
 	}
 	for _, id := range all.named() {
-		if err := x.event(`}},
+		if slices.Contains(keep, id) || x.in.DryRun { // the walk counts them`}},
 	{"control.eraser.empty: the event before its bodies", []string{
 		`	n, err := x.d.Shredder.Erase(ctx, e.ID)
 	x.doc.Bodies += n`,
