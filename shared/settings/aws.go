@@ -36,7 +36,7 @@ func (r *Reader) AWS() aws.Config {
 		Source:          "environment",
 	}
 	cfg := aws.Config{
-		Region:                      r.Text("AWS_REGION"),
+		Region:                      r.region("AWS_REGION"),
 		Credentials:                 aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return role, nil }),
 		HTTPClient:                  awshttp.NewBuildableClient().WithTransportOptions(impatient),
 		DefaultsMode:                aws.DefaultsModeLegacy,

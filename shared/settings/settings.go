@@ -2,7 +2,7 @@
 // every fault at once instead of the first.
 //
 //	r := settings.FromEnv()
-//	s := Settings{Table: r.Text("TABLE_NAME"), MaxBody: r.Int("MAX_BODY_BYTES", 1<<20, 4<<20)}
+//	s := Settings{Table: r.TableName("TABLE_NAME"), MaxBody: r.Int("MAX_BODY_BYTES", 1<<20, 4<<20)}
 //	return s, r.Err()
 //
 // A variable that is set to nothing counts as not set: that is what an empty template parameter gives.

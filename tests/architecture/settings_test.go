@@ -44,7 +44,7 @@ func unlikeSettings(asked []string, set map[string]any) []string {
 }
 
 // The methods of settings.Reader that look a variable up.
-var lookups = []string{"Text", "TextOr", "URL", "Int", "Seconds", "Level"}
+var lookups = []string{"Text", "TextOr", "URL", "Int", "Seconds", "Level", "TableName", "SecretPath"}
 
 // settingsRead lists the names that the code below a folder reads through settings.Reader. A name that is
 // no literal is a fault, since it could not be compared.

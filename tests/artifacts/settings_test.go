@@ -19,7 +19,7 @@ func TestABuiltFunctionSaysAllFaultsOfItsSettingsAndEnds(t *testing.T) {
 	}{
 		{"receiver", nil, []string{"TABLE_NAME is not set", "WORK_QUEUE_URL is not set", "BODIES_BUCKET is not set", "SECRET_PATH is not set",
 			"AWS_REGION is not set", "AWS_ACCESS_KEY_ID is not set", "AWS_SECRET_ACCESS_KEY is not set"}},
-		{"receiver", []string{"TABLE_NAME=t", "BODIES_BUCKET=b", "SECRET_PATH=", "WORK_QUEUE_URL=work", "MAX_BODY_BYTES=4194305", "OPEN_AGE_SECONDS=soon", "LOG_LEVEL=LOUD"},
+		{"receiver", []string{"TABLE_NAME=engang", "BODIES_BUCKET=b", "SECRET_PATH=", "WORK_QUEUE_URL=work", "MAX_BODY_BYTES=4194305", "OPEN_AGE_SECONDS=soon", "LOG_LEVEL=LOUD"},
 			[]string{"SECRET_PATH is not set", "WORK_QUEUE_URL is not an http or https address", "MAX_BODY_BYTES is not a whole number", "OPEN_AGE_SECONDS is not a whole number", "LOG_LEVEL is not a log level"}},
 		{"enrichment", []string{"LEASE_SECONDS=80", "ATTEMPT_LIMIT=0"}, []string{"TABLE_NAME is not set", "WORK_QUEUE_URL is not set", "WORK_DEAD_LETTER_QUEUE_URL is not set",
 			"BODIES_BUCKET is not set", "SECRET_PATH is not set", "MODEL_BASE_URL is not set", "ATTEMPT_LIMIT is not a whole number", "must be below LEASE_SECONDS"}},

@@ -299,13 +299,13 @@ func TestSettingsReportEveryFault(t *testing.T) {
 		}
 	}
 	t.Setenv("LOG_LEVEL", "WARN")
-	t.Setenv("TABLE_NAME", "t")
+	t.Setenv("TABLE_NAME", "engang")
 	t.Setenv("BODIES_BUCKET", "b")
 	t.Setenv("WORK_QUEUE_URL", "https://sqs.eu-north-1.amazonaws.com/1/work")
 	t.Setenv("WORK_DEAD_LETTER_QUEUE_URL", "https://sqs.eu-north-1.amazonaws.com/1/letters")
 	got, err := handler.SettingsFromEnv()
 	want := handler.Settings{
-		Table: "t", Bodies: "b", WorkQueue: "https://sqs.eu-north-1.amazonaws.com/1/work", DeadLetters: "https://sqs.eu-north-1.amazonaws.com/1/letters",
+		Table: "engang", Bodies: "b", WorkQueue: "https://sqs.eu-north-1.amazonaws.com/1/work", DeadLetters: "https://sqs.eu-north-1.amazonaws.com/1/letters",
 		OpenAge: 5 * time.Minute, Version: "dev", Level: slog.LevelWarn,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -31,7 +31,7 @@ type Settings struct {
 func SettingsFromEnv() (Settings, error) {
 	r := settings.FromEnv()
 	s := Settings{
-		Table:       r.Text("TABLE_NAME"),
+		Table:       r.TableName("TABLE_NAME"),
 		Bodies:      r.Text("BODIES_BUCKET"),
 		WorkQueue:   r.URL("WORK_QUEUE_URL"),
 		DeadLetters: r.URL("WORK_DEAD_LETTER_QUEUE_URL"),

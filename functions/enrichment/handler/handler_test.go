@@ -201,7 +201,7 @@ func TestSettingsReportEveryFaultAtOnce(t *testing.T) {
 
 func TestSettingsWithOnlyWhatHasNoDefault(t *testing.T) {
 	for name, value := range map[string]string{
-		"TABLE_NAME": "t", "WORK_QUEUE_URL": "https://sqs.example.com/q", "WORK_DEAD_LETTER_QUEUE_URL": "https://sqs.example.com/d",
+		"TABLE_NAME": "engang", "WORK_QUEUE_URL": "https://sqs.example.com/q", "WORK_DEAD_LETTER_QUEUE_URL": "https://sqs.example.com/d",
 		"BODIES_BUCKET": "b", "SECRET_PATH": "/engang/stack", "MODEL_BASE_URL": "https://api.openai.com/v1",
 	} {
 		t.Setenv(name, value)

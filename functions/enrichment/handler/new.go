@@ -49,11 +49,11 @@ type Settings struct {
 func SettingsFromEnv() (Settings, error) {
 	r := settings.FromEnv()
 	s := Settings{
-		Table:       r.Text("TABLE_NAME"),
+		Table:       r.TableName("TABLE_NAME"),
 		WorkQueue:   r.URL("WORK_QUEUE_URL"),
 		DeadLetters: r.URL("WORK_DEAD_LETTER_QUEUE_URL"),
 		Bodies:      r.Text("BODIES_BUCKET"),
-		SecretPath:  r.Text("SECRET_PATH"),
+		SecretPath:  r.SecretPath("SECRET_PATH"),
 		ModelURL:    r.URL("MODEL_BASE_URL"),
 		Level:       r.Level("LOG_LEVEL"),
 		OpenAge:     r.Seconds("OPEN_AGE_SECONDS", 300*time.Second), // as the receiver's and the reconciler's

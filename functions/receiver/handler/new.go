@@ -43,10 +43,10 @@ func SettingsFromEnv() (Settings, error) {
 	limits.Body = r.Int("MAX_BODY_BYTES", limits.Body, maxBody)
 	limits.OpenAge = r.Seconds("OPEN_AGE_SECONDS", limits.OpenAge)
 	s := Settings{
-		Table:      r.Text("TABLE_NAME"),
+		Table:      r.TableName("TABLE_NAME"),
 		WorkQueue:  r.URL("WORK_QUEUE_URL"),
 		Bodies:     r.Text("BODIES_BUCKET"),
-		SecretPath: r.Text("SECRET_PATH"),
+		SecretPath: r.SecretPath("SECRET_PATH"),
 		Level:      r.Level("LOG_LEVEL"),
 		Limits:     limits,
 		ConfigTTL:  5 * time.Second, // what was applied is live everywhere before a person looks

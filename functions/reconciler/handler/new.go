@@ -46,11 +46,11 @@ func SettingsFromEnv() (Settings, error) {
 	taking.Body = r.Int("MAX_BODY_BYTES", taking.Body, maxBody)
 	taking.OpenAge = r.Seconds("OPEN_AGE_SECONDS", taking.OpenAge) // above worker timeout 120 + lease 100 + skew 5
 	s := Settings{
-		Table:       r.Text("TABLE_NAME"),
+		Table:       r.TableName("TABLE_NAME"),
 		WorkQueue:   r.URL("WORK_QUEUE_URL"),
 		DeadLetters: r.URL("WORK_DEAD_LETTER_QUEUE_URL"),
 		Bodies:      r.Text("BODIES_BUCKET"),
-		SecretPath:  r.Text("SECRET_PATH"),
+		SecretPath:  r.SecretPath("SECRET_PATH"),
 		Level:       r.Level("LOG_LEVEL"),
 		Taking:      taking,
 		Asking:      catchup.UsualLimits,
