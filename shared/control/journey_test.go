@@ -66,6 +66,8 @@ func TestACursorGoesOnWithItsOwnErrandOnly(t *testing.T) {
 		{"another reason", func(c *call) { c.reason = "none of your business" }},
 		{"another act", func(c *call) { c.act = map[string]string{"erase": "export", "export": "erase"}[c.act] }},
 		{"of a former version", func(c *call) { c.change = func(j map[string]any) { delete(j, "of") } }},
+		{"without an id", func(c *call) { c.change = func(j map[string]any) { j["id"] = "" } }},
+		{"of a place before the first", func(c *call) { c.change = func(j map[string]any) { j["index"] = -1 } }},
 		{"of a later version", func(c *call) { c.change = func(j map[string]any) { j["new"] = true } }},
 	} {
 		for _, act := range []string{"erase", "export"} {
