@@ -68,6 +68,7 @@ func TestACursorGoesOnWithItsOwnErrandOnly(t *testing.T) {
 		{"of a former version", func(c *call) { c.change = func(j map[string]any) { delete(j, "of") } }},
 		{"without an id", func(c *call) { c.change = func(j map[string]any) { j["id"] = "" } }},
 		{"of a place before the first", func(c *call) { c.change = func(j map[string]any) { j["index"] = -1 } }},
+		{"with a number for its stage", func(c *call) { c.change = func(j map[string]any) { j["stage"] = 1 } }},
 		{"of a later version", func(c *call) { c.change = func(j map[string]any) { j["new"] = true } }},
 	} {
 		for _, act := range []string{"erase", "export"} {

@@ -22,6 +22,7 @@ var sources = []source{
 	{file: "shared/dynamo/breaker.go", functions: []string{"Table.OpenBreaker", "Table.Probe", "Table.CloseBreaker", "moved"}},
 	{file: "shared/dynamo/spend.go", functions: []string{"Table.Reserve", "Table.TakeMinute", "counted", "Table.Correct"}},
 	{file: "shared/dynamo/erase.go", functions: []string{"Table.emptyEvent", "Table.DeleteWork", "Table.removeWork"}, orders: emptyOrders},
+	{file: "shared/dynamo/audit.go", functions: []string{"sameEntry"}},
 	{file: "shared/dynamo/catchup.go", functions: []string{"Table.MoveCatchUp"}, orders: catchUpOrders},
 	{file: "shared/dynamo/config.go", functions: []string{"Table.MovePointer", "Table.PutVersion"}, orders: configOrders},
 
@@ -45,9 +46,11 @@ var sources = []source{
 	{file: "shared/control/replay.go", functions: []string{"replaying.open"}, orders: replayOrders},
 	{file: "shared/control/letters.go", functions: []string{"Control.joinOperation"}, orders: letterOrders},
 	{file: "shared/control/review.go", functions: []string{"act.approve", "act.setAside", "act.wrote", "act.judge"}},
-	{file: "shared/control/dismiss.go", functions: []string{"act.dismissOperation", "act.failure"}, orders: dismissOrders},
+	{file: "shared/control/dismiss.go", functions: []string{"act.dismissOperation", "act.failure", "act.ours"}, orders: dismissOrders},
 	{file: "shared/control/cancel.go", functions: []string{"stopping.operation", "stopping.end", "stopping.working", "stopping.goesOn"}, orders: cancelOrders},
 	{file: "shared/control/erase.go", orders: eraseOrders},
+	{file: "shared/control/journey.go", functions: []string{"Control.begin", "Control.recordJourney"}},
+	{file: "shared/control/record.go", functions: []string{"answerable", "identified"}},
 }
 
 // An order is something that comes before something else, or goes together with it, and what the file looks like where
