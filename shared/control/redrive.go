@@ -46,6 +46,14 @@ type Redriven struct {
 	Operations  []string `json:"operations"`         // that have a new budget; none for an event that has none
 	Events      []string `json:"events"`             // that are open again, each the newest that waits for its operation
 	Sent        bool     `json:"sent"`               // false: not to the queue; the reconciler finds them
+	Former      []Former `json:"former,omitempty"`   // the recipes that it runs under and that are not the live ones
+}
+
+// A Former is a recipe that work was begun under, and what is live of it by now. What the live version corrects does not
+// help that work.
+type Former struct {
+	Recipe string `json:"recipe"`         // "product-card@3"
+	Live   string `json:"live,omitempty"` // "product-card@4"; empty: none is live
 }
 
 // Redrive opens a failed or rejected operation again, with a new budget and under its old identity, and the
@@ -69,7 +77,7 @@ func (c *Control) Redrive(ctx context.Context, scope object.Scope, r Redriving) 
 	}
 	err := act(ctx)
 	if len(x.doc.Events) > 0 { // some of it may be done although the rest is not
-		x.doc.Sent = x.send(ctx)
+		x.doc.Sent, x.doc.Former = x.send(ctx), x.former(ctx)
 	}
 	if err != nil {
 		return Redriven{}, fmt.Errorf("redrive %s: %w", r.ID, err)
@@ -83,7 +91,30 @@ type redriving struct {
 	scope object.Scope
 	r     Redriving
 	now   time.Time
+	under []inbox.RecipeRef // that what was opened runs under
 	doc   Redriven
+}
+
+// former are the recipes that are not live any more. That they cannot be told does not undo what was done.
+func (x *redriving) former(ctx context.Context) (all []Former) {
+	live, err := x.c.d.Endpoints.Pointer(ctx, x.scope)
+	if err != nil {
+		return nil
+	}
+	for _, ref := range x.under {
+		f := Former{Recipe: ref.String()}
+		switch version := live.Recipes[ref.Name]; version {
+		case ref.Version:
+			continue
+		case 0:
+		default:
+			f.Live = inbox.RecipeRef{Name: ref.Name, Version: version}.String()
+		}
+		if !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // named redrives the one operation that the name means.
@@ -126,7 +157,7 @@ func (x *redriving) operation(ctx context.Context, o operation.Operation) error 
 	case err != nil:
 		return err
 	}
-	x.doc.Operations = append(x.doc.Operations, id)
+	x.doc.Operations, x.under = append(x.doc.Operations, id), append(x.under, o.Key.Recipe)
 	if !slices.Contains(x.doc.Events, string(o.Event)) { // one event waits for several recipes
 		x.doc.Events = append(x.doc.Events, string(o.Event))
 	}
@@ -209,7 +240,7 @@ func (x *redriving) alone(ctx context.Context, e inbox.Event) error {
 	case err != nil:
 		return err
 	}
-	x.doc.Events = append(x.doc.Events, string(e.ID))
+	x.doc.Events, x.under = append(x.doc.Events, string(e.ID)), append(x.under, e.Recipes...)
 	return nil
 }
 

@@ -31,7 +31,7 @@ type Replaying struct {
 }
 
 // A Replayed says what one page of a replay found and did. Each event is counted once: finished, would run,
-// waiting, running or unreadable.
+// waiting, dismissed, running or unreadable.
 type Replayed struct {
 	Kind       string          `json:"kind"` // "replay"
 	DryRun     bool            `json:"dry_run"`
@@ -39,6 +39,7 @@ type Replayed struct {
 	Finished   int             `json:"finished"`   // nothing to do
 	WouldRun   int             `json:"would_run"`  // under a raised recipe for the first time; without a dry run they are open now
 	Waiting    int             `json:"waiting"`    // for a person
+	Dismissed  int             `json:"dismissed"`  // never done: a person took what failed off the list
 	Running    int             `json:"running"`    // open: workers or the reconciler have them
 	Unreadable int             `json:"unreadable"` // would run, but their body cannot be read (any more)
 	Calls      int             `json:"calls"`      // of a model, at most
@@ -207,19 +208,24 @@ func (x *replaying) raised(e Event) (refs []inbox.RecipeRef) {
 
 // waits counts an event that was parked or went into review: a person has decided about it since, or must.
 func (x *replaying) waits(ctx context.Context, e Event) error {
-	waiting := false
+	var waiting, dismissed bool
 	if e.State == string(inbox.Parked) && len(e.Operations) == 0 {
-		waiting = x.loaded[e.ID].Dismissed == nil
+		dismissed = x.loaded[e.ID].Dismissed != nil
+		waiting = !dismissed
 	} else {
 		all, err := x.object(ctx, e.Object)
 		if err != nil {
 			return err
 		}
 		waiting = slices.ContainsFunc(e.Operations, func(name string) bool { return all.waits[name] })
+		dismissed = slices.ContainsFunc(e.Operations, func(name string) bool { return all.dismissed[name] })
 	}
-	if waiting {
+	switch {
+	case waiting:
 		x.doc.Waiting++
-	} else {
+	case dismissed:
+		x.doc.Dismissed++
+	default:
 		x.doc.Finished++
 	}
 	return nil
@@ -227,9 +233,10 @@ func (x *replaying) waits(ctx context.Context, e Event) error {
 
 // standings are what is kept of an object, as far as a replay asks.
 type standings struct {
-	newest map[string]object.Rank // by the name of the recipe
-	states map[string]operation.State
-	waits  map[string]bool // operations that wait for a person
+	newest    map[string]object.Rank // by the name of the recipe
+	states    map[string]operation.State
+	waits     map[string]bool // operations that wait for a person
+	dismissed map[string]bool // that failed, and that a person took off the list
 }
 
 // object reads what is kept of an object, once a page.
@@ -245,10 +252,11 @@ func (x *replaying) object(ctx context.Context, name string) (standings, error) 
 	if err != nil {
 		return standings{}, err
 	}
-	s := standings{newest: map[string]object.Rank{}, states: map[string]operation.State{}, waits: map[string]bool{}}
+	s := standings{newest: map[string]object.Rank{}, states: map[string]operation.State{}, waits: map[string]bool{}, dismissed: map[string]bool{}}
 	for _, o := range ops {
 		s.newest[o.Key.Recipe.Name] = max(s.newest[o.Key.Recipe.Name], o.Rank)
 		s.states[o.Key.String()] = o.State
+		s.dismissed[o.Key.String()] = o.State == operation.Failed && o.Dismissed != nil
 		s.waits[o.Key.String()] = o.State == operation.Review || o.State == operation.Failed && o.Dismissed == nil && o.Category != operation.CategoryCancelled
 	}
 	for _, r := range results {

@@ -31,10 +31,10 @@ func (w *works) named(n int, name string, minutes int) inbox.Event {
 }
 
 // counts are what a page counted, without what it cost.
-type counts struct{ Events, Finished, WouldRun, Waiting, Running, Unreadable, Calls, Sent int }
+type counts struct{ Events, Finished, WouldRun, Waiting, Dismissed, Running, Unreadable, Calls, Sent int }
 
 func countsOf(r control.Replayed) counts {
-	return counts{r.Events, r.Finished, r.WouldRun, r.Waiting, r.Running, r.Unreadable, r.Calls, r.Sent}
+	return counts{r.Events, r.Finished, r.WouldRun, r.Waiting, r.Dismissed, r.Running, r.Unreadable, r.Calls, r.Sent}
 }
 
 func (w *works) replay(t *testing.T, r control.Replaying) control.Replayed {
@@ -184,14 +184,14 @@ func TestWhatAnEventIsCountedAs(t *testing.T) {
 		{"open", event(func(_ *works, e *inbox.Event) { e.State = inbox.Received }), counts{Running: 1}, counts{Running: 1}},
 		{"parked with a failed operation", failed(func(*operation.Operation) {}), counts{Waiting: 1}, counts{Waiting: 1}},
 		{"parked, and its operation is done since", failed(func(o *operation.Operation) { o.State = operation.Completed }), counts{Finished: 1}, counts{Finished: 1}},
-		{"parked, and its operation was dismissed", failed(func(o *operation.Operation) { o.Dismissed = &operation.Decision{} }), counts{Finished: 1}, counts{Finished: 1}},
+		{"parked, and its operation was dismissed", failed(func(o *operation.Operation) { o.Dismissed = &operation.Decision{} }), counts{Dismissed: 1}, counts{Dismissed: 1}},
 		{"parked, and its operation was cancelled", failed(func(o *operation.Operation) { o.Category = operation.CategoryCancelled }), counts{Finished: 1}, counts{Finished: 1}},
 		{"parked alone", func(w *works) { w.park(w.named(1, "product:1", 5)) }, counts{Waiting: 1}, counts{Waiting: 1}},
 		{"parked alone, and dismissed", func(w *works) {
 			e := w.park(w.named(1, "product:1", 5))
 			e.Dismissed = &inbox.Dismissed{}
 			w.events[e.ID] = e
-		}, counts{Finished: 1}, counts{Finished: 1}},
+		}, counts{Dismissed: 1}, counts{Dismissed: 1}},
 		{"without its name", event(func(_ *works, e *inbox.Event) { e.Body.Packed = []byte(`{"title":"Chair"}`) }), counts{Finished: 1}, counts{WouldRun: 1}},
 		{"a body that is not there", event(func(w *works, e *inbox.Event) { e.Body.Key, w.badBody["raw/x"] = "raw/x", true }), counts{Finished: 1}, counts{Unreadable: 1}},
 		{"a body that is no JSON", event(func(_ *works, e *inbox.Event) { e.Body.Packed = []byte(`<html>`) }), counts{Finished: 1}, counts{Unreadable: 1}},

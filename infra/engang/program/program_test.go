@@ -50,6 +50,7 @@ func TestOutputOfEachCommand(t *testing.T) {
 		{"dlq-tidy", nil, []string{"dlq", "tidy", "--reason", "why"}},
 		{"redrive", nil, []string{"redrive", completed().ID, "--reason", "why"}},
 		{"redrive-unsent", unsentRedriven(), []string{"redrive", "evt_bbbbbbbbbbbbbbbb", "--reason", "why"}},
+		{"redrive-former", formerRedriven(), []string{"redrive", "evt_bbbbbbbbbbbbbbbb", "--reason", "why"}},
 		{"redrive-all", nil, []string{"redrive", "--all", "--rate", "1000/s", "--reason", "why"}},
 		{"redrive-dry-run", nil, []string{"redrive", "--category", "transient", "--dry-run"}},
 		{"redrive-none", nil, []string{"redrive", "--category", "configuration", "--dry-run"}},

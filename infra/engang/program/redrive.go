@@ -31,9 +31,10 @@ func (p *program) redriveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "redrive [ID...]", Short: "Have work done again that was set aside: a new budget, the same identity",
 		Long: "ID is a failed operation (a unique beginning of product:794/product-card@3/9f2c) or a parked event (evt_…). By name also what was rejected, cancelled or dismissed is done again; a rejected draft is thrown away for it.\n" +
+			"The work is done as it was begun: an event keeps the object that it was stored with and its versions of recipes. A mapping that was corrected or a recipe that was raised since does not help it; save the object once more in its source.\n" +
 			"Without an ID it goes by the review list: --category and --since choose among what failed or is parked there, --all takes everything and also clears the dead-letter queue of what is over.\n\n" +
 			"Ctrl-C stops between two of them and says where it stands; the same command goes on, since what was redriven is off the list. What is running, done or already redriven is refused: exit code 4.",
-		Example: "  engang redrive product:794/product-card@3/9f2c --reason \"the model was changed\"\n  engang redrive --category transient --since 2h --dry-run\n  engang redrive --all --rate 20/s --reason \"after the outage\"\n  engang redrive evt_3k9a5xq7mz2bcd4f --reason \"the mapping was corrected\"",
+		Example: "  engang redrive product:794/product-card@3/9f2c --reason \"the model was changed\"\n  engang redrive --category transient --since 2h --dry-run\n  engang redrive --all --rate 20/s --reason \"after the outage\"\n  engang redrive evt_3k9a5xq7mz2bcd4f --reason \"the model knows the object again\"",
 		Args: func(_ *cobra.Command, args []string) error {
 			if (len(args) > 0) == r.selects() {
 				return usage("say which: IDs, or --category, --since or --all")
@@ -198,7 +199,7 @@ func (r *redrive) act(ctx context.Context) error {
 		refused, isRefused := errors.AsType[*client.Problem](err)
 		switch {
 		case err == nil:
-			r.note(text.Redrive{ID: done.ID, Outcome: text.Redriven, Was: done.Was, Category: cmp.Or(w.Category, done.Category), Reason: w.Reason, Events: done.Events, Sent: done.Sent})
+			r.note(text.Redrive{ID: done.ID, Outcome: text.Redriven, Was: done.Was, Category: cmp.Or(w.Category, done.Category), Reason: w.Reason, Events: done.Events, Sent: done.Sent, Former: done.Former})
 		case isRefused && (refused.Status == http.StatusConflict || refused.Status == http.StatusNotFound) && len(r.list) > 1:
 			r.note(text.Redrive{ID: w.ID, Outcome: text.Refused, Category: w.Category, Reason: w.Reason, Detail: refused.Error()})
 		default:
@@ -258,6 +259,9 @@ func (r *redrive) tell() error {
 	}
 	if err := text.Redrives(p.Stdout, r.doc.Items); err != nil {
 		return err
+	}
+	for _, line := range text.FormerRecipes(r.doc.Items) {
+		fmt.Fprintln(p.Stdout, line)
 	}
 	switch {
 	case r.r.dryRun:

@@ -37,6 +37,13 @@ func cannedRedriven() control.Redriven {
 	}
 }
 
+// formerRedriven runs under one recipe that was raised, and under one that is gone.
+func formerRedriven() control.Redriven {
+	r := unsentRedriven()
+	r.Sent, r.Former = true, []control.Former{{Recipe: "product-card@3", Live: "product-card@4"}, {Recipe: "slip@1"}}
+	return r
+}
+
 func unsentRedriven() control.Redriven {
 	return control.Redriven{Kind: "redriven", ID: "evt_bbbbbbbbbbbbbbbb", Tenant: "shop", Environment: "test", Was: "parked", Operations: []string{}, Events: []string{"evt_bbbbbbbbbbbbbbbb"}}
 }

@@ -29,7 +29,7 @@ func (p *program) replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "replay", Short: "Run a period's events again; harmless", Args: noArguments,
 		Long: "replay goes through the events of a time, the newest first. What is done under the versions that are live is left alone: no call, nothing changed. Where a recipe was raised since, the newest event of each object runs under its live version; " +
-			"the former result stays. Events that wait for a person wait on, and so does what a person cancelled.\n\n" +
+			"the former result stays. Events that wait for a person wait on; what a person cancelled or dismissed is left alone, under a raised recipe too.\n\n" +
 			"--dry-run counts what would happen and what it costs at most: one call for each event that would run, with every byte counted as a token; a call that has to be repeated costs again.\n" +
 			"Ctrl-C stops it between two pages; the command that goes on is printed. Doing a part of it twice does no harm.",
 		Example: "  engang replay --since 30d --dry-run\n  engang replay --since 30d --recipe product-card --rate 2/s --reason \"version 4 is live\"\n" +
@@ -144,7 +144,7 @@ func (r *replay) pages(ctx context.Context) error {
 func (r *replay) add(page control.Replayed) {
 	s := &r.sum
 	s.Events, s.Finished, s.WouldRun = s.Events+page.Events, s.Finished+page.Finished, s.WouldRun+page.WouldRun
-	s.Waiting, s.Running, s.Unreadable = s.Waiting+page.Waiting, s.Running+page.Running, s.Unreadable+page.Unreadable
+	s.Waiting, s.Dismissed, s.Running, s.Unreadable = s.Waiting+page.Waiting, s.Dismissed+page.Dismissed, s.Running+page.Running, s.Unreadable+page.Unreadable
 	s.Calls, s.CostUSD, s.Effects, s.Sent = s.Calls+page.Calls, s.CostUSD+page.CostUSD, s.Effects+page.Effects, s.Sent+page.Sent
 	s.Next = page.Next
 	if page.Reached != nil {

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -88,6 +89,8 @@ type Redrive struct {
 	Events   []string `json:"events"`           // that are open again
 	Sent     bool     `json:"sent"`             // to the work queue; else the reconciler sends them
 	Detail   string   `json:"detail,omitempty"` // why it was refused
+
+	Former []control.Former `json:"former,omitempty"` // recipes that it runs under and that are not live
 }
 
 // Redrives writes what came of each thing that was to be redriven.
@@ -111,6 +114,22 @@ func Redrives(w io.Writer, list []Redrive) error {
 	return Columns(w, "", rows)
 }
 
+// FormerRecipes says under what things are redriven that is not live, once for each recipe.
+func FormerRecipes(list []Redrive) (lines []string) {
+	for _, r := range list {
+		for _, f := range r.Former {
+			line := fmt.Sprintf("done under %s, which is not live: what %s corrects does not help it", f.Recipe, f.Live)
+			if f.Live == "" {
+				line = fmt.Sprintf("done under %s, and no version of that recipe is live", f.Recipe)
+			}
+			if line = Line(line); !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
 // Replayed says in a sentence what became of the events of a replay, or would.
 func Replayed(r control.Replayed) string {
 	parts := []string{fmt.Sprintf("%d finished, nothing to do", r.Finished)}
@@ -126,6 +145,7 @@ func Replayed(r control.Replayed) string {
 	}
 	add(r.Running, "is being worked on", "are being worked on")
 	add(r.Waiting, "waits for a person", "wait for a person")
+	add(r.Dismissed, "was dismissed and is not done", "were dismissed and are not done")
 	add(r.Unreadable, "cannot run, its body cannot be read any more", "cannot run, their bodies cannot be read any more")
 	return Count(r.Events, "event", "events") + ": " + strings.Join(parts, "; ") + "."
 }

@@ -17,6 +17,8 @@ func TestAReplayIsToldInASentence(t *testing.T) {
 		{control.Replayed{Events: 412, Finished: 409, WouldRun: 2, Sent: 2, Waiting: 1}, "412 events: 409 finished, nothing to do; 2 run for the first time; 1 waits for a person."},
 		{control.Replayed{Events: 1, WouldRun: 1}, "1 event: 0 finished, nothing to do; 1 runs for the first time (1 not sent, the reconciler sends them)."},
 		{control.Replayed{Events: 7, Running: 2, Waiting: 2, Unreadable: 3}, "7 events: 0 finished, nothing to do; 2 are being worked on; 2 wait for a person; 3 cannot run, their bodies cannot be read any more."},
+		{control.Replayed{Events: 3, Dismissed: 1, Finished: 2}, "3 events: 2 finished, nothing to do; 1 was dismissed and is not done."},
+		{control.Replayed{Events: 2, Dismissed: 2}, "2 events: 0 finished, nothing to do; 2 were dismissed and are not done."},
 		{control.Replayed{Events: 2, Running: 1, Unreadable: 1}, "2 events: 0 finished, nothing to do; 1 is being worked on; 1 cannot run, its body cannot be read any more."},
 	} {
 		if got := text.Replayed(c.r); got != c.want {
