@@ -88,6 +88,16 @@ func (s *Store) put(ctx context.Context, path string, value secrets.Value, repla
 	return nil
 }
 
+// Plain tells whether what stands at a path is kept unencrypted, as somebody has put it there by other means. The store
+// never changes the type of what stands: such a one is removed before the secret is put encrypted.
+func (s *Store) Plain(ctx context.Context, path string) (bool, error) {
+	out, err := s.client.GetParameters(telemetry.WithCall(ctx, "read secrets"), &ssm.GetParametersInput{Names: []string{s.name(path)}})
+	if err != nil {
+		return false, fmt.Errorf("get parameter %s: %w", path, err)
+	}
+	return slices.ContainsFunc(out.Parameters, func(p types.Parameter) bool { return p.Type != types.ParameterTypeSecureString }), nil
+}
+
 // Below returns every secret whose path begins with folder and a slash, decrypted. It is the operator's
 // act, as [Store.Put] is. It fails when the store cannot be asked, and then returns none.
 func (s *Store) Below(ctx context.Context, folder string) (map[string]secrets.Value, error) {

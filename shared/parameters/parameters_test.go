@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 	"github.com/aws/smithy-go"
 	"github.com/sivchari/kumo"
 
@@ -89,6 +91,9 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 	if err := s.Put(t.Context(), "hooks/a/1", secrets.NewValue("hush")); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Errorf("Put = %v", err)
 	}
+	if _, err := s.Plain(t.Context(), "hooks/a/1"); err == nil {
+		t.Error("Plain: encrypted is not the same as not knowing")
+	}
 	if _, err := s.Below(t.Context(), "hooks"); err == nil {
 		t.Error("Below: none is not the same as not knowing")
 	}
@@ -125,6 +130,24 @@ func TestARefusalDoesNotRepeatTheSecret(t *testing.T) {
 	}
 	if _, ok := errors.AsType[smithy.APIError](err); !ok {
 		t.Errorf("the caller cannot tell why: %v", err)
+	}
+}
+
+func TestWhatIsNotEncryptedIsKnown(t *testing.T) {
+	cfg := engine(t)
+	s, client := parameters.Open(cfg, "/engang/"+t.Name()), ssm.NewFromConfig(cfg)
+	if err := s.Put(t.Context(), "hooks/a/1", secrets.NewValue("secret")); err != nil {
+		t.Fatal(err)
+	}
+	for name, kind := range map[string]types.ParameterType{"hooks/a/2": types.ParameterTypeString, "hooks/a/3": types.ParameterTypeStringList} {
+		if _, err := client.PutParameter(t.Context(), &ssm.PutParameterInput{Name: aws.String("/engang/" + t.Name() + "/" + name), Value: aws.String("open"), Type: kind}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]bool{"hooks/a/1": false, "hooks/a/2": true, "hooks/a/3": true, "hooks/a/4": false} { // the last one is not there
+		if got, err := s.Plain(t.Context(), path); err != nil || got != want {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
 	}
 }
 

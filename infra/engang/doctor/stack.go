@@ -179,7 +179,7 @@ func (s *Stack) parameters(ctx context.Context, path string) {
 		c.Text = "the parameter store: " + c.Text
 		s.add(c)
 	case len(found.open) > 0:
-		s.fault("parameters", "not encrypted: "+strings.Join(found.open, ", "), "put each as a SecureString: engang secret set NAME --replace")
+		s.fault("parameters", "not encrypted: "+strings.Join(found.open, ", "), "put each anew as a SecureString: engang secret set NAME --replace, with the same secret or another one")
 	default:
 		var parts []string
 		for _, folder := range []string{"hooks", "models", "targets"} {

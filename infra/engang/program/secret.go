@@ -152,20 +152,28 @@ func (p *program) setSecret(ctx context.Context, name string, s secretActs) erro
 	doc := secretDoc{Kind: "secret", Act: "set", Name: at.path, Live: at.live(), Next: []string{}}
 	doc.describe(at, scheme)
 	standing, err := d.standing(ctx, at.path)
+	if err != nil {
+		return err
+	}
+	plain, err := within(ctx, p, func(ctx context.Context) (bool, error) { return d.vault.store.Plain(ctx, at.path) })
 	switch {
 	case err != nil:
 		return err
-	case same(standing, value):
+	case same(standing, value) && !plain:
 		return p.tellSecret(doc)
 	case !standing.IsEmpty() && !s.replace:
-		return p.another(at, s.provider)
+		return p.another(at, s.provider, plain)
+	case plain:
+		err = d.encrypt(ctx, at.path, value)
+	default:
+		err = d.put(ctx, at.path, value, s.replace)
 	}
-	if err := d.put(ctx, at.path, value, s.replace); err != nil {
+	if err != nil {
 		return err
 	}
 	doc.Changed = true
 	switch {
-	case scheme == nil && !standing.IsEmpty():
+	case scheme == nil && !standing.IsEmpty() && !same(standing, value):
 		doc.Next = append(doc.Next, "take the former key back where it was issued")
 	case scheme != nil && !doc.Live:
 		doc.Next = append(doc.Next, fmt.Sprintf("name ssm:%s in the secrets of the endpoint, and apply: until then it is not used", at.path))
@@ -174,10 +182,13 @@ func (p *program) setSecret(ctx context.Context, name string, s secretActs) erro
 }
 
 // another refuses to put a secret where another one stands, and says what puts it there.
-func (p *program) another(at slot, provider string) error {
+func (p *program) another(at slot, provider string, plain bool) error {
 	set := "secret set " + at.path
 	if at.endpoint == nil && provider != "" {
 		set += " --provider " + provider
+	}
+	if plain {
+		return &failure{exitState, fmt.Errorf("what stands in %s is not encrypted: %s removes it, and puts the one given in its place as a SecureString", at.path, p.suggest(set+" --replace"))}
 	}
 	text := fmt.Sprintf("another secret stands in %s: %s puts the new one in its place, and the former one is no longer taken", at.path, p.suggest(set+" --replace"))
 	if at.live() {
@@ -295,6 +306,19 @@ func (d *desk) put(ctx context.Context, path string, value secrets.Value, replac
 		return err
 	}
 	return d.vault.read(ctx)
+}
+
+// encrypt puts a secret in place of what stands there unencrypted. The store changes no type, so that the former one is
+// removed first: after a crash in between none stands there, and whoever has none refuses as for a secret that is
+// missing, until the command is given again.
+func (d *desk) encrypt(ctx context.Context, path string, value secrets.Value) error {
+	if _, err := within(ctx, d.p, func(ctx context.Context) (bool, error) { return d.vault.store.Remove(ctx, path) }); err != nil {
+		return err
+	}
+	if err := d.put(ctx, path, value, false); err != nil {
+		return fmt.Errorf("%s, which was not encrypted, is removed, and whether another one stands there is not known; give the command again: %w", path, err)
+	}
+	return nil
 }
 
 // folder is the step of a path that says whose secrets stand there.

@@ -14,6 +14,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
 	"engang/shared/secrets"
 )
 
@@ -95,6 +100,72 @@ func TestTheStoreRefusesOrDoesNotAnswer(t *testing.T) {
 	if code, _, stderr := given(t, secondSecret, "secret", "set", "woo-shop", "--target", api.url); code != 1 || !strings.Contains(stderr, "of another version") {
 		t.Errorf("an older system: exit %d %s", code, stderr)
 	}
+}
+
+// A parameter that somebody has put there unencrypted is no secret yet, whatever its value, and the store changes no
+// type: what the doctor says is to be done is done.
+func TestASecretThatLiesOpenIsPutAnew(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		given string
+		args  []string
+		code  int
+		says  string
+	}{
+		{"the same", firstSecret, nil, 4, "what stands in hooks/woo-shop/1 is not encrypted: engang secret set hooks/woo-shop/1 --replace"},
+		{"another", secondSecret, nil, 4, "is not encrypted"},
+		{"the same in its place", firstSecret, []string{"--replace"}, 0, "hooks/woo-shop/1: set\n"},
+		{"another in its place", secondSecret, []string{"--replace"}, 0, "hooks/woo-shop/1: set\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := serveCanned(t)
+			api.names(one)
+			at := api.store()
+			engine := ssm.NewFromConfig(aws.Config{Region: at.Region, BaseEndpoint: &at.Endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
+			path := at.SecretPath + "/hooks/woo-shop/1"
+			if _, err := engine.PutParameter(t.Context(), &ssm.PutParameterInput{Name: &path, Value: aws.String(firstSecret), Type: types.ParameterTypeString, Overwrite: aws.Bool(true)}); err != nil {
+				t.Fatal(err)
+			}
+			at.Endpoint = keepsTypes(t, at.Endpoint)
+			api.answer["/local/aws"] = at
+			code, stdout, stderr := given(t, c.given, append([]string{"secret", "set", "woo-shop", "--target", api.url}, c.args...)...)
+			if code != c.code || !strings.Contains(strings.ReplaceAll(stdout+stderr, " --target "+api.url, ""), c.says) {
+				t.Errorf("exit %d %s%s", code, stdout, stderr)
+			}
+			held, err := engine.GetParameter(t.Context(), &ssm.GetParameterInput{Name: &path, WithDecryption: aws.Bool(true)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := types.Parameter{Type: types.ParameterTypeString, Value: aws.String(firstSecret)}
+			if c.code == 0 {
+				want = types.Parameter{Type: types.ParameterTypeSecureString, Value: &c.given}
+			}
+			if held.Parameter.Type != want.Type || *held.Parameter.Value != *want.Value {
+				t.Errorf("there stands another one, as %s", held.Parameter.Type)
+			}
+		})
+	}
+}
+
+// keepsTypes is the engine, but for what it does more than AWS: put a parameter of one type in place of another.
+func keepsTypes(t *testing.T, engine string) string {
+	t.Helper()
+	to, err := url.Parse(engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, removed := httputil.NewSingleHostReverseProxy(to), atomic.Bool{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		if action == "PutParameter" && !removed.Load() {
+			refuse("HierarchyTypeMismatchException")(w, r)
+			return
+		}
+		removed.CompareAndSwap(false, action == "DeleteParameter")
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // refuse is a store that repeats what it was given in what it says about it.
