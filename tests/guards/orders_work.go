@@ -239,13 +239,13 @@ var holdOrders = []order{
 
 var splitOrders = []order{
 	{"enrich.Worker.split: W6 of the batch before its parts", []string{
-		`	for _, child := range children {`,
+		`	for _, child := range parts.Events {`,
 		`	if $on && !flawed {
 		if err := w.end(ctx, ev, []ending{{outcome: inbox.Split}}); err != nil {
 			return err
 		}
 	}
-	for _, child := range children {`}},
+	for _, child := range parts.Events {`}},
 	{"enrich.Worker.store: the send of a part before W1", []string{
 		`	receipt, err := w.Store.Receive(ctx, child)`,
 		`	if $on {
