@@ -60,8 +60,8 @@ func (v Version) String() string {
 // and a hash of the event key, which breaks a tie of milliseconds the same way every time.
 type Rank string
 
-// NewRank makes the rank of an event. Without a version of the object the caller gives that of the
-// signed event time, else of the time it was received.
+// NewRank makes the rank of an event. Without a version of the object the caller gives that of the time
+// it was received.
 func NewRank(v Version, received time.Time, eventKey string) Rank {
 	sum := sha256.Sum256([]byte(eventKey))
 	return Rank(fmt.Sprintf("%s#%013d#%s", string(v), received.UnixMilli(), hex.EncodeToString(sum[:8])))
