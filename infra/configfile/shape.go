@@ -94,11 +94,14 @@ func (s *shape) leaves(root *node, e *jsonschema.ValidationError, faults *Faults
 		return
 	}
 	reason, remedy := s.say(e.ErrorKind)
-	if remedy == "" {
+	if _, formed := s.lookup(fragment)["pattern"]; remedy == "" || formed && remedy == quoted { // quoted, it would be refused for its form
 		remedy = s.describe(fragment)
 	}
 	faults.add(here, at, reason, remedy)
 }
+
+// quoted is what to do where a text stands as something else.
+const quoted = "quote it if it is text"
 
 // say turns a broken rule into words, without the value that broke it.
 func (s *shape) say(k jsonschema.ErrorKind) (reason, remedy string) {
@@ -109,7 +112,7 @@ func (s *shape) say(k jsonschema.ErrorKind) (reason, remedy string) {
 		case k.Got == "null":
 			return "no value, where " + want + " is meant", ""
 		case slices.Contains(k.Want, "string"): // also a mapping: the library makes one of ssm:hooks/a/1 within braces
-			return fmt.Sprintf("%s, where %s is meant", wording([]string{k.Got})[0], want), "quote it if it is text"
+			return fmt.Sprintf("%s, where %s is meant", wording([]string{k.Got})[0], want), quoted
 		}
 		return fmt.Sprintf("%s, where %s is meant", wording([]string{k.Got})[0], want), ""
 	case *kind.Required:

@@ -35,6 +35,8 @@ var refusedRows = append([]refused{
 	{name: "1-doubled-key", from: "tenant: agency\n", to: "tenant: agency\ntenant: agency\n"},
 	{name: "1-wrong-type", from: "event_days: 30", to: "event_days: thirty"},
 	{name: "1-anchor-across-documents", from: "recipes:\n", to: "---\nendpoints:\n  third: *first\n---\nrecipes:\n"},
+	{name: "1-size-without-unit", from: "max_body: 512KiB", to: "max_body: 512"},
+	{name: "1-field-at-no-pointer", from: "        name: /name", to: "        name: name"},
 	{name: "1-unquoted-no", from: "as: text", to: "as: no"},
 	{name: "1-tab", from: "tenant: agency", to: "tenant:\tagency"},
 	{name: "1-nul", from: "tenant: agency", to: "tenant: agen\x00cy"},
