@@ -91,18 +91,40 @@ func (k Kept) String() string {
 
 // applyFiles makes what stands in the files live, but for recipes that are live in a higher version.
 func (s *System) applyFiles(ctx context.Context) ([]Kept, error) {
-	set, err := configfile.Read(s.o.ConfigFiles...)
+	file, err := configfile.Open(s.o.ConfigFiles...)
 	if err != nil {
 		return nil, err
 	}
-	set, kept, err := s.keepHigher(ctx, set)
+	set, kept, err := s.keepHigher(ctx, file.Set)
 	if err == nil {
 		_, err = s.Apply(ctx, set)
+	}
+	if errors.Is(err, config.ErrChanged) {
+		err = s.placed(ctx, file, set, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return kept, nil
+}
+
+// placed says where in the files stands what is refused for what is live, if that can be told.
+func (s *System) placed(ctx context.Context, file *configfile.File, set config.Set, refused error) error {
+	table := dynamo.Open(s.direct(), s.stack.table)
+	live, err := config.ReadLive(ctx, table, set.Scope)
+	if err != nil {
+		return refused
+	}
+	found, err := apply.Replacement{Live: live, Set: set, AllowModelChange: true}.Compare(ctx, table)
+	if err != nil || len(found.Faults) == 0 {
+		return refused
+	}
+	var faults configfile.Faults
+	for _, f := range found.Faults {
+		faults = append(faults, file.Fault(f.At, f.Reason, f.Remedy))
+	}
+	file.Sort(faults)
+	return faults
 }
 
 // keepHigher puts live recipes in the place of those of the set that have a lower version: published, such

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -71,5 +72,38 @@ func TestAHigherVersionStaysLive(t *testing.T) {
 	i = slices.IndexFunc(live.Recipes, func(r recipe.Recipe) bool { return r.Name == "product-card" })
 	if live.Revision != 3 || live.Recipes[i].Version != 4 || live.Endpoints[1].MaxBody != 256<<10 || live.Common.Providers["openai"].Prices["gpt-6-mini-2026-10-01"].Output != 2_000_000 {
 		t.Errorf("live is %+v", live)
+	}
+}
+
+// A version that was changed in place is refused as apply refuses it: with its file and line, and what to do.
+func TestAVersionChangedInPlaceIsRefusedByItsLine(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../local.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "local.yaml")
+	save := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(string(raw))
+	news := make(chan error, 1)
+	localtest.Start(t, local.Options{Manual: true, Watch: true, TemplatePath: "../../template.yaml", ConfigFiles: []string{file}, OnConfig: func(_ []local.Kept, err error) { news <- err }})
+	before, _, ok := strings.Cut(string(raw), "  product-card:\n    version: 3 ")
+	if !ok {
+		t.Fatal("infra/local.yaml has no version 3 of product-card")
+	}
+	save(strings.Replace(string(raw), "max: 4000", "max: 3000", 1))
+	line := strings.Count(before, "\n") + 2
+	select {
+	case err = <-news:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the file was not looked at")
+	}
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("local.yaml:%d: /recipes/product-card/version: ", line)) || !strings.Contains(err.Error(), "raise it to 4") {
+		t.Error(err)
 	}
 }
