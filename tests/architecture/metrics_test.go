@@ -170,7 +170,7 @@ func filtered(r reader, n number) bool {
 }
 
 // written gives the texts in the code of a function, below it and below it only: a metric's name is one of them
-// in a package that measures, and a dimension's in the one that writes the lines.
+// in a package that measures.
 func written(t *testing.T) func(function string) []string {
 	files, known := sources(t), map[string][]string{}
 	return func(function string) []string {
@@ -179,7 +179,7 @@ func written(t *testing.T) func(function string) []string {
 		}
 		var found []string
 		for _, p := range list(t, "-deps", "./functions/"+function) {
-			if dir, ok := strings.CutPrefix(p.ImportPath, "engang/"); ok && (slices.Contains(p.Imports, "engang/shared/telemetry") || dir == "shared/telemetry") {
+			if dir, ok := strings.CutPrefix(p.ImportPath, "engang/"); ok && slices.Contains(p.Imports, "engang/shared/telemetry") {
 				found = append(found, literals(files, dir)...)
 			}
 		}

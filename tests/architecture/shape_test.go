@@ -77,7 +77,16 @@ var others = map[string][]string{
 		"DomainAndCertificate: {Assertions: [{Assert: !Or [!And [!Equals [!Ref DomainName ] !Equals [!Ref CertificateArn ]] " +
 			"!And [!Not [!Equals [!Ref DomainName ]] !Not [!Equals [!Ref CertificateArn ]]]], AssertDescription: DomainName and CertificateArn come together.}]}",
 	},
-	"Globals":                  {"Function: {Architectures: [!Ref Architecture], Handler: bootstrap, Runtime: provided.al2023}"},
+	"Globals": {"Function: {Architectures: [!Ref Architecture], Handler: bootstrap, Runtime: provided.al2023}"},
+	"Outputs": {
+		"HooksUrl: {Value: !If [OwnDomain !Sub https://${DomainName}/hooks !Sub https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/hooks]}",
+		"ApiUrl: {Value: !If [OwnDomain !Sub https://${DomainName}/api !Sub https://${Api}.execute-api.${AWS::Region}.${AWS::URLSuffix}/api]}",
+		"TableName: {Value: !Ref Table}", "BodiesBucket: {Value: !Ref Bodies}", "WorkQueueUrl: {Value: !Ref WorkQueue}", "WorkDeadLetterQueueUrl: {Value: !Ref WorkDeadLetterQueue}",
+		"SecretPath: {Value: !Sub /${SecretPrefix}/${AWS::StackName}}", "Version: {Value: !Ref Version}",
+		"DomainTarget: {Condition: OwnDomain, Value: !GetAtt Domain.RegionalDomainName}",
+		"AlarmTopicArn: {Condition: BasicAlarms, Value: !If [GivenTopic !Ref AlarmTopicArn !Ref AlarmTopic]}",
+		"DashboardUrl: {Condition: BasicAlarms, Value: !Sub https://${AWS::Region}.console.aws.amazon.com/cloudwatch/home?region=${AWS::Region}#dashboards/dashboard/${Dashboard}}",
+	},
 	"Transform":                {"AWS::Serverless-2016-10-31"},
 	"AWSTemplateFormatVersion": {"2010-09-09"},
 }
@@ -89,17 +98,7 @@ func misshapen(tpl *cloudformation.Template) []string {
 		want = slices.Concat(held, heldAsWritten)
 	}
 	faults := apart("the template", typed(tpl), want)
-	var declared []string
-	for name, p := range section(tpl, "Parameters") {
-		p, _ := p.(map[string]any)
-		if p["Description"] == nil {
-			faults = append(faults, name+" is not described")
-		}
-		p = maps.Clone(p) // what is read is shared
-		delete(p, "Description")
-		declared = append(declared, name+": "+inLine(p))
-	}
-	faults = append(faults, apart("a parameter", declared, askedFor)...)
+	faults = append(faults, apart("a parameter", entries(tpl, "Parameters"), askedFor)...)
 	for id := range section(tpl, "Resources") {
 		faults = append(faults, beside(tpl, id)...)
 	}
@@ -107,21 +106,35 @@ func misshapen(tpl *cloudformation.Template) []string {
 		return faults // a condition of a condition is written otherwise there
 	}
 	for _, name := range keys(tpl.Written()) {
-		if _, listed := others[name]; !listed && !slices.Contains([]string{"Description", "Outputs", "Parameters", "Resources"}, name) {
+		if _, listed := others[name]; !listed && !slices.Contains([]string{"Description", "Parameters", "Resources"}, name) {
 			faults = append(faults, "the template has "+name)
 		}
 	}
 	for name, want := range others {
 		got := []string{inLine(tpl.Written()[name])}
-		if of := section(tpl, name); of != nil {
-			got = nil
-			for k, v := range of {
-				got = append(got, k+": "+inLine(v))
-			}
+		if section(tpl, name) != nil {
+			got = entries(tpl, name)
 		}
 		faults = append(faults, apart(name, got, want)...)
 	}
 	return faults
+}
+
+// entries are those of a part of a template, without what they say to people. Parameters and outputs must say it.
+func entries(tpl *cloudformation.Template, name string) []string {
+	var all []string
+	for k, v := range section(tpl, name) {
+		if m, ok := v.(map[string]any); ok {
+			m = maps.Clone(m) // what is read is shared
+			if said, _ := m["Description"].(string); said == "" && (name == "Parameters" || name == "Outputs") {
+				k += " (not described)"
+			}
+			delete(m, "Description")
+			v = m
+		}
+		all = append(all, k+": "+inLine(v))
+	}
+	return all
 }
 
 // beside finds what stands on a resource beside its properties and should not: an order of creation hides that a reference

@@ -16,18 +16,16 @@ func TestEveryPropertyIsHeldByARule(t *testing.T) { none(t, misstated(repository
 // elsewhere are the properties that other rules hold, by type. A property that is neither here nor among the values below
 // is one that nobody looks at, and the rule says so: the address of a function's own, a trace, a layer.
 var elsewhere = map[string][]string{
-	tableType:                  {"AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "DeletionProtectionEnabled", "SSESpecification"}, // schema_test.go, storeFaults, unencrypted
-	bucketType:                 {"BucketEncryption", "PublicAccessBlockConfiguration"},
-	queueType:                  {"SqsManagedSseEnabled", "KmsMasterKeyId"},
-	logsType:                   {"KmsKeyId"},
+	tableType:                  {"AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "DeletionProtectionEnabled"}, // schema_test.go, storeFaults
+	bucketType:                 {"PublicAccessBlockConfiguration"},
 	roleType:                   {"AssumeRolePolicyDocument", "Policies"}, // testdata/rights.txt
 	"AWS::S3::BucketPolicy":    {"Bucket", "PolicyDocument"},             // opened
 	"AWS::SQS::QueuePolicy":    {"Queues", "PolicyDocument"},
 	"AWS::SNS::TopicPolicy":    {"Topics", "PolicyDocument"},
 	functionType:               {"Environment"}, // unlikeSettings, unset
 	"AWS::Serverless::HttpApi": {"AccessLogSettings"},
-	dashboardType:              {"DashboardName", "DashboardBody"}, // silent, misnamed
-	alarmType: {"AlarmName", "AlarmDescription", "AlarmActions", "OKActions", "TreatMissingData", // strayAlarms
+	dashboardType:              {"DashboardBody"}, // silent
+	alarmType: {"AlarmName", "AlarmDescription", "TreatMissingData", // strayAlarms
 		"Namespace", "MetricName", "Dimensions", "Statistic", "ExtendedStatistic", "Period", "EvaluationPeriods", "DatapointsToAlarm", "ComparisonOperator", "Threshold", "Metrics"}, // rings
 }
 
@@ -36,7 +34,10 @@ var values = map[string]string{
 	"Table BillingMode":                      "PAY_PER_REQUEST",
 	"Table TimeToLiveSpecification":          "{AttributeName: expires_at, Enabled: true}", // what shared/dynamo writes
 	"Table PointInTimeRecoverySpecification": "{PointInTimeRecoveryEnabled: true, RecoveryPeriodInDays: !Ref RecoveryDays}",
+	"Table SSESpecification":                 "!If [OwnKey map[KMSMasterKeyId:!Ref KmsKeyArn SSEEnabled:true SSEType:KMS] !Ref AWS::NoValue]", // else DynamoDB's own
 
+	"Bodies BucketEncryption": "{ServerSideEncryptionConfiguration: [{BucketKeyEnabled: !If [OwnKey true !Ref AWS::NoValue], " +
+		"ServerSideEncryptionByDefault: !If [OwnKey map[KMSMasterKeyID:!Ref KmsKeyArn SSEAlgorithm:aws:kms] map[SSEAlgorithm:AES256]]}]}",
 	"Bodies OwnershipControls":      "{Rules: [{ObjectOwnership: BucketOwnerEnforced}]}",
 	"Bodies LifecycleConfiguration": "{Rules: [{AbortIncompleteMultipartUpload: {DaysAfterInitiation: 1}, ExpirationInDays: !Ref BodyDays, Id: bodies, Status: Enabled}]}",
 
@@ -62,6 +63,8 @@ var values = map[string]string{
 	"AlarmMail Protocol":              "email",
 	"AlarmMail Endpoint":              "!Ref AlarmEmail",
 
+	"Dashboard DashboardName": "!Sub ${AWS::StackName}-${AWS::Region}",
+
 	"ApiTooManyRequests LogGroupName":          "!Ref ApiLogs",
 	"ApiTooManyRequests FilterPattern":         `{ $.status = "429" }`,
 	"ApiTooManyRequests MetricTransformations": "[{DefaultValue: 0, MetricName: TooManyRequests, MetricNamespace: !Sub engang/${AWS::StackName}, MetricValue: 1, Unit: Count}]",
@@ -86,13 +89,23 @@ var values = map[string]string{
 	"ConsoleFunction Timeout":                       "20",
 }
 
-// expected are the values with those that follow from a name: a function has its own code, its own role and its own lines.
-func expected() map[string]string {
+// expected are the values with those that follow from a name or a type: a function has its own code, its own role and its
+// own lines.
+func expected(tpl *cloudformation.Template) map[string]string {
 	all := maps.Clone(values)
+	for _, id := range tpl.OfType(alarmType) {
+		all[id+" AlarmActions"] = "[!If [GivenTopic !Ref AlarmTopicArn !Ref AlarmTopic]]"
+		all[id+" OKActions"] = all[id+" AlarmActions"]
+	}
+	for _, id := range tpl.OfType(queueType) {
+		all[id+" SqsManagedSseEnabled"] = "!If [OwnKey !Ref AWS::NoValue true]"
+		all[id+" KmsMasterKeyId"] = "!If [OwnKey !Ref KmsKeyArn !Ref AWS::NoValue]"
+	}
 	for _, name := range []string{"Api", "Receiver", "Enrichment", "Reconciler", "Console"} {
 		folder := strings.ToLower(name)
 		all[name+"Logs LogGroupName"] = "!Sub /engang/${AWS::StackName}/" + folder
 		all[name+"Logs RetentionInDays"] = "!Ref LogDays"
+		all[name+"Logs KmsKeyId"] = "!If [OwnKey !Ref KmsKeyArn !Ref AWS::NoValue]"
 		if name != "Api" {
 			all[name+"Function CodeUri"] = "functions/" + folder + "/"
 			all[name+"Function Role"] = "!GetAtt " + name + "Role.Arn"
@@ -105,7 +118,7 @@ func expected() map[string]string {
 // misstated finds properties of the template as it is written that no rule holds, and values other than the expected ones.
 func misstated(tpl *cloudformation.Template) []string {
 	var faults []string
-	missing := expected()
+	missing := expected(tpl)
 	for _, id := range keys(section(tpl, "Resources")) {
 		for _, name := range keys(part(tpl, id, "Properties")) {
 			got := inLine(part(tpl, id, "Properties", name))
@@ -147,10 +160,10 @@ func unset(tpl *cloudformation.Template) []string {
 			got := inLine(part(tpl, id, "Properties", "Environment", "Variables", name))
 			want, listed := settings[name]
 			if !listed && plain.MatchString(got) {
-				if want = numbers[name]; want == "" {
-					want = got
+				if _, told := numbers[name]; !told {
+					numbers[name] = got
 				}
-				numbers[name] = got
+				want = numbers[name]
 			}
 			if got != want {
 				faults = append(faults, fmt.Sprintf("%s tells %s %s, want %s", id, name, got, want))
@@ -172,7 +185,7 @@ func misnamed(tpl *cloudformation.Template) []string {
 	for _, id := range keys(section(tpl, "Resources")) {
 		for _, name := range []string{"AlarmName", "BucketName", "DashboardName", "FunctionName", "LogGroupName", "Name", "QueueName", "RoleName", "TableName", "TopicName"} {
 			given := r.text(id, name)
-			refers := tpl.Type(unquoted(given)) != "" // to what has the name
+			refers := strings.HasPrefix(given, "<") && tpl.Type(unquoted(given)) != "" // to what has the name
 			if given != "" && !refers && !strings.Contains(given, "<AWS::StackName>") {
 				faults = append(faults, fmt.Sprintf("%s of %s is %s in each stack", name, id, given))
 			}
