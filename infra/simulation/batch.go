@@ -170,7 +170,7 @@ func (w *world) judgeBatches(all invariants.Items) {
 		}
 		w.counts.Batches++
 		for _, p := range d.parts {
-			if _, there := ends[p.wants()]; !there {
+			if _, there := w.stored[p.wants()]; !there {
 				w.violated("durable-ack: %s is settled, and its part %s is not stored", d.wants(), p.wants())
 			}
 		}

@@ -14,6 +14,7 @@ type Counts struct {
 	Decisions  int `json:"decisions"` // on drafts, that took effect
 	Erasures   int `json:"erasures"`  // calls of them
 	Erased     int `json:"erased"`    // events
+	Expired    int `json:"expired"`   // items that left by TTL
 
 	Crashes      int `json:"crashes"`
 	TimesOver    int `json:"times_over"` // runs that were stopped at the end of their time
@@ -66,6 +67,7 @@ func (c *Counts) Add(o Counts) {
 		{&c.Decisions, &o.Decisions},
 		{&c.Erasures, &o.Erasures},
 		{&c.Erased, &o.Erased},
+		{&c.Expired, &o.Expired},
 		{&c.Crashes, &o.Crashes},
 		{&c.TimesOver, &o.TimesOver},
 		{&c.LostRequests, &o.LostRequests},

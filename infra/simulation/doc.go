@@ -17,11 +17,12 @@
 //
 // The times are those of a deployed system, with a longer limit on a worker's run than on its lease, so that one that
 // stalls wakes up to a lease that another has. In a quarter of the histories half of the bodies do not fit an item, in a
-// quarter a sender puts many events into one delivery, and in a quarter somebody erases an object.
+// quarter a sender puts many events into one delivery, and in a quarter somebody erases an object. Others last for days:
+// things are kept for one or two, and leave by TTL at some time after it, while it begins all over again.
 //
-// Not simulated: catch-up, what leaves by TTL, several messages in one run of a worker, a worker that gives up when its
-// run is nearly over (it is stopped instead), and faults of a person's reads. Of erasing: clocks that are further apart
-// than is allowed for, new events of the object until it is over (they come afterwards), and that nobody begins it once
-// more where a call was cut off. Not judged: deliveries that bring an erased event once more among others, and what one
-// leaves that is under way when its event is erased.
+// Not simulated: catch-up, several messages in one run of a worker, a worker that gives up when its run is nearly over
+// (it is stopped instead), and faults of a person's reads. Of erasing: clocks that are further apart than is allowed for,
+// TTL, new events of the object until it is over (they come afterwards), and that nobody begins it once more where a call
+// was cut off. Not judged: deliveries that bring an erased event once more among others, and what one leaves that is
+// under way when its event is erased.
 package simulation

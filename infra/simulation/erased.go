@@ -195,11 +195,12 @@ func (x erasedWorld) nothingLeft() {
 	}
 }
 
-// mayStay tells whether a body of an erased event was brought by a delivery that came later, and whose receiver met a
-// fault, so that it could not take it back. The bucket's own rule removes it.
+// mayStay tells whether a body of an erased event was brought by a delivery that came later, and was not taken back: its
+// receiver met a fault, or it came among others, of which a worker takes none back. The bucket's own rule removes it.
 func (x erasedWorld) mayStay(key, event string) bool {
-	put := x.puts[key]
-	return put.at > x.emptied[inbox.EventID(event)] && put.by.faults > 0 || x.crossed(put.by, event)
+	put, gone := x.puts[key], x.emptied[inbox.EventID(event)]
+	amongOthers := put.by.began > gone && strings.HasPrefix(put.by.process.name, "worker")
+	return put.at > gone && put.by.faults > 0 || amongOthers || x.crossed(put.by, event)
 }
 
 // crossed tells whether something was done for a delivery that was under way when its event was erased. Nobody looks

@@ -51,7 +51,7 @@ func (w *world) look(atRest bool) (invariants.Items, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, broken := range invariants.Violations(w.notInErasing(all), atRest) {
+	for _, broken := range invariants.Violations(w.view(w.notInErasing(all)), atRest) {
 		w.violated("%s", broken)
 	}
 	for _, broken := range invariants.Progress(w.notErased(w.before), all) {
@@ -72,6 +72,9 @@ func (w *world) judgeEvents(all invariants.Items) {
 		if e["st"] == string(inbox.Parked) && !w.told[n] {
 			w.violated("no-dead-ends: %s was parked, and no dead letter tells of it", id)
 		}
+	}
+	for _, e := range w.kept.events {
+		found[inbox.EventID(strings.TrimPrefix(e["pk"], "E#"))] = true
 	}
 	for id := range w.taken {
 		if !found[id] {
@@ -115,16 +118,12 @@ func (w *world) judgeResults(all invariants.Items) {
 			names[string(d.wants())] += nameIn(d.other)
 		}
 	}
-	ranks := map[string]string{} // event by rank
-	for _, e := range all.Events() {
-		ranks[e["rank"]] = strings.TrimPrefix(e["pk"], "E#")
-	}
 	for _, r := range all.Results() {
 		w.counts.Results++
 		var out struct{ Summary string }
 		_ = json.Unmarshal([]byte(r["out"]), &out) // what is no JSON has no content
-		event, known := ranks[r["rank"]]
-		if !known {
+		event := string(w.kept.ranks[r["rank"]].event)
+		if event == "" {
 			w.violated("newest-wins: the result %s has the rank of no event", short(r["pk"]+" "+r["sk"]))
 			continue
 		}

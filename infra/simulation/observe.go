@@ -52,6 +52,7 @@ type seen struct {
 	deciders  map[string]string // whose the last of them was
 	approved  map[string]draft  // that a person was told is approved, by operation
 	erasures  []*erasure
+	kept      keeping
 	calls     int
 	tableName string
 	raised    int // versions of a recipe
@@ -60,6 +61,7 @@ type seen struct {
 
 func newSeen() seen {
 	return seen{
+		kept: newKeeping(),
 		open: openEvents{}, stored: map[inbox.EventID]time.Duration{}, emptied: map[inbox.EventID]time.Duration{}, conflicts: map[string]*actor{}, puts: map[string]putting{}, removed: map[string]bool{}, stopped: map[inbox.EventID]bool{}, taken: map[inbox.EventID]bool{},
 		told: map[notice]bool{}, payments: map[string]*paying{}, leases: map[string]held{}, decisions: map[string]int{}, deciders: map[string]string{}, approved: map[string]draft{},
 	}
@@ -89,9 +91,16 @@ func (w *world) pays(a *actor) {
 	w.counts.PaidCalls++
 	a.paying.calls++
 	a.called = true
+	w.callFor(a)
 	if t, gone := w.emptied[a.event]; gone && a.began > t {
 		w.violated("erase: %s made a call for %s, which had been erased before", a.name, a.event)
 	}
+}
+
+// holds tells whether an actor has the lease that it took last.
+func (w *world) holds(a *actor) bool {
+	now := w.leases[a.operation]
+	return now.by == a && now.token == a.token
 }
 
 // left is what an actor leaves when it is gone: a call that it never recorded.
@@ -101,8 +110,7 @@ func (w *world) left(a *actor) {
 	}
 	a.called = false
 	a.paying.broken++
-	now := w.leases[a.operation]
-	if !a.dead && now.by == a && now.token == a.token {
+	if !a.dead && w.holds(a) {
 		w.violated("one-paid-call: %s made a call for %s, kept its lease, and recorded nothing", a.name, short(a.operation))
 	}
 }
@@ -120,6 +128,7 @@ func (w *world) observe(a *actor, q *sent, answer *http.Response) string {
 		if strings.HasSuffix(one.item(), " EVENT") {
 			w.observeEvent(a, q.name, one)
 		}
+		w.observeResult(one)
 		if text := w.observeCall(a, q.name, one, i); text != "" {
 			said = text
 		}
@@ -156,6 +165,7 @@ func (w *world) observeEvent(a *actor, name string, one requestBody) {
 	switch {
 	case len(one.Item) > 0:
 		w.stored[id] = w.clock
+		w.kept.ranks[one.Item["rank"].S] = ranked{id, w.clock}
 		due = one.Item["od"].S
 	case strings.Contains(one.UpdateExpression, "#od = :next"):
 		due = one.ExpressionAttributeValues[":next"].S
@@ -194,6 +204,7 @@ func (w *world) observeCall(a *actor, name string, one requestBody, nth int) str
 		w.removed[op] = true
 		delete(w.payments, op) // one that has its key later is another one
 		delete(w.leases, op)
+		delete(w.kept.outputs, op)
 	case "W2 conflict":
 		w.conflicts[op] = a
 	case "W20 renew":

@@ -250,7 +250,7 @@ func (w *world) raising() act {
 		if err != nil {
 			return err
 		}
-		set := w.scene.settings()
+		set := w.settings()
 		set.Recipes[0] = w.scene.recipe("card", 2+w.raised)
 		if _, err := c.Apply(ctx, control.Proposal{Set: set, Seen: live.Revision, By: by}); err != nil {
 			return err

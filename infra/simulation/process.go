@@ -92,13 +92,13 @@ func (p *process) works() *enrich.Worker {
 	if p.worker == nil {
 		w := p.w
 		live := p.live(5 * time.Second)
-		var parts enrich.Parts = &intake.Splitter{Endpoints: live, Bodies: w.kept, OpenAge: openAge, Log: w.log, Now: p.now, NewID: p.newID}
+		var parts enrich.Parts = &intake.Splitter{Endpoints: live, Bodies: w.bodies, OpenAge: openAge, Log: w.log, Now: p.now, NewID: p.newID}
 		if w.Partial {
 			parts = firstPart{parts}
 		}
 		client := model.New(&http.Client{Transport: w}, vault{}).Clock(p.now)
 		p.worker = enrich.New(enrich.Deps{
-			Store: w.table, Recipes: live, Model: caller{client}, Bodies: w.kept, Notices: w.letters, Sender: w.work,
+			Store: w.table, Recipes: live, Model: caller{client}, Bodies: w.bodies, Notices: w.letters, Sender: w.work,
 			Parts: parts, Limits: limits, Log: w.log, Now: p.now, NewID: p.newID, Random: p.random,
 			Wait: func(ctx context.Context, d time.Duration) error { return actorOf(ctx).wait(ctx, d) },
 		})
@@ -111,7 +111,7 @@ func (p *process) receives() *intake.Intake {
 	if p.intake == nil {
 		w := p.w
 		p.intake = intake.New(intake.Deps{
-			Endpoints: p.live(5 * time.Second), Vault: vault{}, Signers: vault{}, Bodies: w.kept, Store: w.table, Queue: w.work,
+			Endpoints: p.live(5 * time.Second), Vault: vault{}, Signers: vault{}, Bodies: w.bodies, Store: w.table, Queue: w.work,
 			Limits: intake.Limits{OpenAge: openAge, Stored: time.Hour, Send: time.Hour, Head: time.Hour, Count: time.Hour},
 			Log:    w.log, Now: p.now, NewID: p.newID,
 		})
@@ -136,7 +136,7 @@ func (p *process) decides() *control.Control {
 	if p.control == nil {
 		w := p.w
 		p.control = control.New(control.Deps{
-			Store: desk{w.table}, Endpoints: p.live(0), Configs: w.table, Bodies: w.kept, Work: w.work, Letters: w.letters, Eraser: w.table, Shredder: w.kept, OpenAge: openAge, Now: p.now, NewID: p.newID,
+			Store: desk{w.table}, Endpoints: p.live(0), Configs: w.table, Bodies: w.bodies, Work: w.work, Letters: w.letters, Eraser: w.table, Shredder: w.bodies, OpenAge: openAge, Now: p.now, NewID: p.newID,
 		})
 	}
 	return p.control

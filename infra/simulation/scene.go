@@ -35,6 +35,9 @@ type scene struct {
 	deliveries []delivery
 	acts       []time.Duration
 	erasures   []erasure
+	expires    bool            // it lasts for days, and things are kept for one or two
+	storms     []time.Duration // when there are faults again
+	passes     []time.Duration // when what is expired leaves
 }
 
 // A delivery is an event as its sender has it, and when it sends it.
@@ -90,7 +93,10 @@ func (d dice) scene() scene {
 	if d.chance(250, "batches", 0) {
 		d.batches(&s, contents)
 	}
-	if !s.wrong && d.chance(250, "erased", 0) { // how long something may be under way is told by the clock
+	switch {
+	case d.chance(150, "expires", 0):
+		d.expiring(&s, contents)
+	case !s.wrong && d.chance(300, "erased", 0): // how long something may be under way is told by the clock
 		d.erased(&s, contents)
 	}
 	return s
@@ -174,12 +180,16 @@ func at(text string) *document.Pointer {
 }
 
 // settings is the configuration that the scene begins with.
-func (s scene) settings() config.Set {
-	set := config.Set{Scope: scope, Common: config.Common{EventDays: 30, ResultDays: 400, Providers: map[string]config.Provider{"openai": {
+func (w *world) settings() config.Set {
+	s := w.scene
+	set := config.Set{Scope: scope, Common: config.Common{EventDays: eventDays, ResultDays: resultDays, Providers: map[string]config.Provider{"openai": {
 		APIKey: "ssm:models/openai", BaseURL: "https://model.invalid/v1", Prices: map[string]operation.Price{
 			modelName: {Input: 400_000, Cached: 40_000, CacheWrite: 400_000, Output: 1_600_000, AsOf: "2026-11-29"},
 		},
 	}}}}
+	if s.expires && !w.Early {
+		set.Common.EventDays, set.Common.ResultDays = shortEventDays, shortResultDays
+	}
 	rule := config.EventRule{Object: &config.ObjectRule{Kind: "product", ID: *at("/data/id")}, Version: at("/data/version")}
 	for _, name := range []string{"card", "note"} {
 		if s.policies[name] != "" {

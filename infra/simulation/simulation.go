@@ -22,13 +22,14 @@ type Options struct {
 	Idle      bool        // no reconciler runs
 	Hasty     bool        // who erases does not come back for what was under way
 	Forgetful bool        // the bucket answers, and keeps nothing
+	Early     bool        // what is kept leaves long before its time
 	Partial   bool        // of a delivery of many events the first is stored
 }
 
-// A Weakening changes every request of one call: a part of its conditions, or one of its values.
+// A Weakening changes every request of one call: a part of its expressions, or one of its values.
 type Weakening struct {
 	Call    string // as the code names it: "W4 complete"
-	Part    string // of the condition
+	Part    string // of the condition, or of the update
 	Instead string
 	Value   string // that is the same text every time: ":write"
 }
@@ -57,12 +58,13 @@ func Run(ctx context.Context, o Options) (out Outcome, err error) {
 		}
 	}()
 	ids := 0
-	if _, err := apply.Publish(ctx, w.table, w.scene.settings(), func() string { ids++; return fmt.Sprint("first ", ids) }); err != nil {
+	if _, err := apply.Publish(ctx, w.table, w.settings(), func() string { ids++; return fmt.Sprint("first ", ids) }); err != nil {
 		return out, fmt.Errorf("simulate seed %d: %w", o.Seed, err)
 	}
 	w.plan()
 	w.planActs()
 	w.planErasures()
+	w.planExpiry()
 	w.calmAt = w.scene.busy + 5*time.Minute
 	w.planLooks()
 	w.at(w.calmAt, "calm", w.resumeAll)

@@ -30,8 +30,8 @@ type requestBody struct {
 	TransactItems             []map[string]requestBody
 }
 
-// An attribute is a value of an item, as far as it is a text or a number.
-type attribute struct{ S, N string }
+// An attribute is a value of an item, as far as it is a text, a number or bytes.
+type attribute struct{ S, N, B string }
 
 func (a attribute) number() int64 {
 	n, err := strconv.ParseInt(a.N, 10, 64)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -26,16 +27,16 @@ func (w *world) weaken(q *sent) {
 	}
 }
 
-// change changes every condition and value below a node.
+// change changes every expression and value below a node.
 func (x Weakening) change(node any) {
 	switch node := node.(type) {
 	case map[string]any:
 		for name, below := range node {
-			if text, ok := below.(string); ok && name == "ConditionExpression" && x.Part != "" {
+			if text, ok := below.(string); ok && (name == "ConditionExpression" || name == "UpdateExpression") && x.Part != "" {
 				node[name] = strings.ReplaceAll(text, x.Part, x.Instead)
 			}
 			if name == x.Value {
-				node[name] = map[string]any{"S": "always the same"}
+				node[name] = map[string]any{"S": cmp.Or(x.Instead, "always the same")}
 				continue
 			}
 			x.change(below)

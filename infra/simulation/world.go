@@ -49,7 +49,7 @@ type world struct {
 	db      *dynamodb.Client
 	table   *dynamo.Table
 	bucket  bucket
-	kept    *bodies.Bucket
+	bodies  *bodies.Bucket
 	log     *slog.Logger
 	work    *queue
 	letters *queue
@@ -87,7 +87,7 @@ func newWorld(ctx context.Context, o Options) (*world, error) {
 	cfg := w.config()
 	name := fmt.Sprintf("simulated-%d-%d", o.Seed, tables.Add(1))
 	w.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })
-	w.table, w.kept = dynamo.Open(cfg, name), bodies.Open(cfg, bucketName)
+	w.table, w.bodies = dynamo.Open(cfg, name), bodies.Open(cfg, bucketName)
 	if err := w.create(name); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,9 @@ func (w *world) config() aws.Config {
 }
 
 // calm tells whether the faults are over.
-func (w *world) calm() bool { return w.calmAt > 0 && w.clock >= w.calmAt }
+func (w *world) calm() bool {
+	return w.calmAt > 0 && w.clock >= w.calmAt && !w.scene.storming(w.clock)
+}
 
 // process finds a process by its name, or begins it.
 func (w *world) processOf(name string) *process {

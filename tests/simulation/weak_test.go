@@ -35,6 +35,11 @@ var weakened = []struct {
 	{"a worker settles an event that was erased meanwhile", simulation.Options{Weak: []simulation.Weakening{
 		{Call: "W6 settle", Part: "#st = :received AND #gen = :generation", Instead: always("#st", "#st = :received") + " AND " + always("#gen", "#gen = :generation")},
 	}}, 55, []string{"erase"}},
+	{"what runs leaves by TTL", simulation.Options{Weak: []simulation.Weakening{{Call: "W3 claim", Part: "REMOVE #ttl ADD", Instead: ", #ttl = :one ADD"}}}, 1, []string{"durable-ack"}},
+	{"a result does not say whose output it is", simulation.Options{Weak: []simulation.Weakening{
+		{Call: "W5 result", Value: "op", Instead: "O#card@000001#" + strings.Repeat("0", 64)},
+	}}, 272, []string{"one-paid-call"}},
+	{"what is kept leaves long before its time", simulation.Options{Early: true}, 273, []string{"newest-wins"}},
 	{"an approval does not know its own write", simulation.Options{Weak: []simulation.Weakening{{Call: "W17 approve", Value: ":write"}}}, 235, []string{"approved-bytes"}},
 }
 

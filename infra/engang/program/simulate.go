@@ -160,7 +160,7 @@ func (d simulationDoc) text() string {
 	fmt.Fprintf(&b, "\n%d violations in %s from seed %d (%.1f a second), %d steps\n", violations, text.Count(c.Histories, "history", "histories"), d.First, d.PerS, c.Steps)
 	fmt.Fprintf(&b, "deliveries          %8d   events stored %d, deliveries of many taken apart %d, bodies put into the bucket %d, messages given twice %d, sweeps %d\n",
 		c.Deliveries, c.Events, c.Batches, c.Bodies, c.Repeats, c.Sweeps)
-	fmt.Fprintf(&b, "acts of people      %8d   decisions on drafts that took effect %d, events erased %d in %d calls\n", c.Acts, c.Decisions, c.Erased, c.Erasures)
+	fmt.Fprintf(&b, "acts of people      %8d   decisions on drafts that took effect %d, events erased %d in %d calls, items that TTL removed %d\n", c.Acts, c.Decisions, c.Erased, c.Erasures, c.Expired)
 	fmt.Fprintf(&b, "crashes             %8d   runs stopped at the end of their time %d\n", c.Crashes, c.TimesOver)
 	fmt.Fprintf(&b, "lost answers        %8d   lost requests %d, refused as too many %d, stalls %d, faults of the model %d\n", c.LostAnswers, c.LostRequests, c.Throttled, c.Stalls, c.ModelFaults)
 	fmt.Fprintf(&b, "takeovers           %8d\n", c.Takeovers)
