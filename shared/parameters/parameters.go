@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"engang/shared/secrets"
 	"engang/shared/telemetry"
@@ -77,7 +79,11 @@ func (s *Store) put(ctx context.Context, path string, value secrets.Value, repla
 		Overwrite: aws.Bool(replace),
 	})
 	if refused, ok := errors.AsType[smithy.APIError](err); ok {
-		err = &smithy.GenericAPIError{Code: refused.ErrorCode(), Message: "refused by the parameter store", Fault: refused.ErrorFault()}
+		fault := refused.ErrorFault()
+		if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.HTTPStatusCode() >= http.StatusInternalServerError {
+			fault = smithy.FaultServer
+		}
+		err = &smithy.GenericAPIError{Code: refused.ErrorCode(), Message: "refused by the parameter store", Fault: fault}
 		if refused.ErrorCode() == (&types.ParameterAlreadyExists{}).ErrorCode() {
 			err = ErrExists
 		}

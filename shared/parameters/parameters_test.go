@@ -133,6 +133,23 @@ func TestARefusalDoesNotRepeatTheSecret(t *testing.T) {
 	}
 }
 
+// A fault of the store's own is told from a refusal, by its status where its code is new.
+func TestAFaultOfTheStoreIsItsOwn(t *testing.T) {
+	for status, want := range map[int]smithy.ErrorFault{http.StatusInternalServerError: smithy.FaultServer, http.StatusBadRequest: smithy.FaultUnknown} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			io.WriteString(w, `{"__type":"SomethingNew"}`)
+		}))
+		s := parameters.Open(aws.Config{Region: "eu-north-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+			Retryer: func() aws.Retryer { return aws.NopRetryer{} }}, "/engang/none")
+		e, ok := errors.AsType[smithy.APIError](s.Put(t.Context(), "hooks/a/1", secrets.NewValue("hush")))
+		if !ok || e.ErrorFault() != want {
+			t.Errorf("%d: %v", status, e)
+		}
+		server.Close()
+	}
+}
+
 func TestWhatIsNotEncryptedIsKnown(t *testing.T) {
 	cfg := engine(t)
 	s, client := parameters.Open(cfg, "/engang/"+t.Name()), ssm.NewFromConfig(cfg)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/smithy-go"
 
+	"engang/infra/engang/stack"
 	"engang/infra/engang/text"
 )
 
@@ -135,15 +136,6 @@ func ask[T any](ctx context.Context, patience time.Duration, call func(context.C
 
 var errSilent = errors.New("no answer")
 
-// refusesIdentity are the codes by which AWS says that it is about who asks.
-var refusesIdentity = []string{
-	"AccessDenied", "AccessDeniedException", "ExpiredToken", "ExpiredTokenException", "IncompleteSignature", "InvalidClientTokenId", "InvalidSignatureException",
-	"MissingAuthenticationTokenException", "UnrecognizedClientException", "Forbidden",
-}
-
-// tryAgain are the codes by which AWS says that it cannot now.
-var tryAgain = []string{"InternalServerError", "InternalFailure", "ServiceUnavailable", "Throttling", "ThrottlingException", "RequestThrottled", "TooManyRequestsException"}
-
 // failed is what a call came to that gave no answer of use. What AWS says itself is left out but for its code: it may
 // repeat what was sent.
 func failed(check, action string, err error) Check {
@@ -151,17 +143,22 @@ func failed(check, action string, err error) Check {
 	if errors.Is(err, errSilent) {
 		c.Text = err.Error()
 	}
-	e, ok := errors.AsType[smithy.APIError](err)
+	e, said := errors.AsType[smithy.APIError](err)
+	code, stranger := stack.RefusesIdentity(err)
 	switch {
-	case !ok:
-	case slices.Contains(refusesIdentity, e.ErrorCode()):
-		c.State, c.Text = NotAllowed, "this identity may not look ("+e.ErrorCode()+")"
+	case stack.RefusesClock(err):
+		c.State, c.Text, c.Remedy = Fault, "the clock of this machine is refused", "set it"
+	case stranger:
+		c.State, c.Text = NotAllowed, "this identity may not look ("+code+")"
 		if action != "" {
 			c.Remedy = "it needs " + action
 		}
-	case slices.Contains(tryAgain, e.ErrorCode()):
-		c.Text = "AWS says that it cannot answer now (" + e.ErrorCode() + ")"
-	default:
+	case stack.CannotNow(err):
+		c.Text = "AWS says that it cannot answer now"
+		if said {
+			c.Text += " (" + e.ErrorCode() + ")"
+		}
+	case said:
 		c.State, c.Text = Fault, "AWS refuses: "+e.ErrorCode()
 	}
 	return c

@@ -27,8 +27,6 @@ const (
 	wrongClock = time.Minute
 )
 
-const deployAnew = "deploy it anew: sam build && sam deploy"
-
 // A Stack is a stack that is looked over by the operator's own rights.
 type Stack struct {
 	*stack.Stack
@@ -81,9 +79,9 @@ func (s *Stack) outputs() {
 	}
 	switch {
 	case len(missing) > 0:
-		s.fault("outputs", "the stack lacks "+strings.Join(missing, ", ")+": it was made from another version of the template, or is not engang's", deployAnew)
+		s.fault("outputs", "the stack lacks "+strings.Join(missing, ", ")+": it was made from another version of the template, or is not engang's", stack.DeployAnew)
 	case strings.HasSuffix(s.Status, "_FAILED"), strings.Contains(s.Status, "DELETE"), s.Status == "ROLLBACK_COMPLETE":
-		s.fault("outputs", "the stack is "+s.Status, "look at its events in CloudFormation, then "+deployAnew)
+		s.fault("outputs", "the stack is "+s.Status, "look at its events in CloudFormation, then "+stack.DeployAnew)
 	case strings.HasSuffix(s.Status, "_IN_PROGRESS"), strings.Contains(s.Status, "ROLLBACK"):
 		s.add(Check{Name: "outputs", State: Note, Text: text.Count(len(s.Stack.Outputs), "output", "outputs") + "; the stack is " + s.Status})
 	default:
@@ -138,7 +136,7 @@ func (s *Stack) bucket(ctx context.Context, name string) {
 	})
 	switch {
 	case isCode(err, "NotFound", "NoSuchBucket"):
-		s.fault("bucket", "the bucket "+name+" that the stack names is not there: bodies over 16 KB cannot be kept", deployAnew)
+		s.fault("bucket", "the bucket "+name+" that the stack names is not there: bodies over 16 KB cannot be kept", stack.DeployAnew)
 	case err != nil:
 		s.add(failed("bucket", "s3:ListBucket", err))
 	default:

@@ -93,6 +93,10 @@ func TestWhatIsWrongWithAStack(t *testing.T) {
 		{"the parameter store is slow", func(c *cloud) { c.reply["DescribeParameters"] = reply{hang: true} }, "parameters", doctor.NoAnswer, "the parameter store: no answer within 300ms"},
 		{"the parameter store cannot now", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ThrottlingException") }, "parameters", doctor.NoAnswer, "cannot answer now"},
 		{"the parameter store refuses", func(c *cloud) { c.reply["DescribeParameters"] = refuses("AccessDeniedException") }, "parameters", doctor.NotAllowed, "the parameter store: this identity may not look"},
+		{"the parameter store refuses the clock", func(c *cloud) {
+			c.reply["DescribeParameters"] = reply{status: 400, body: `{"__type":"InvalidSignatureException","message":"Signature expired: 20261129T120000Z is now earlier than 20261129T120500Z"}`}
+		}, "parameters", doctor.Fault, "the parameter store: the clock of this machine is refused"},
+		{"a page stands in place of the parameter store", func(c *cloud) { c.reply["DescribeParameters"] = reply{status: 502, body: "<html>"} }, "parameters", doctor.NoAnswer, "the parameter store: AWS says that it cannot answer now"},
 		{"it is not understood", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ValidationException") }, "parameters", doctor.Fault, "AWS refuses: ValidationException"},
 		{"a secret lies open", func(c *cloud) {
 			c.change("DescribeParameters", `models/openai","Type":"SecureString"`, `models/openai","Type":"String"`)

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"engang/infra/engang/stack"
 	"engang/infra/engang/text"
 )
 
@@ -42,7 +43,7 @@ func (s *Stack) table(ctx context.Context, name string) {
 	if err != nil {
 		c := failed("table", "dynamodb:DescribeTable", err)
 		if isCode(err, "ResourceNotFoundException") {
-			c = Check{Name: "table", State: Fault, Text: fmt.Sprintf("the table %s that the stack names is not in %s", name, s.Region), Remedy: deployAnew}
+			c = Check{Name: "table", State: Fault, Text: fmt.Sprintf("the table %s that the stack names is not in %s", name, s.Region), Remedy: stack.DeployAnew}
 		}
 		s.add(c)
 		for _, rest := range []string{"indexes", "expiry", "recovery"} {
@@ -62,7 +63,7 @@ func (s *Stack) shape(client *dynamodb.Client, t *ddb.TableDescription) {
 	case t.TableStatus != ddb.TableStatusActive:
 		s.fault("table", fmt.Sprintf("it is %s", t.TableStatus), "wait, and look again")
 	case !slices.Equal(keys, TableKeys):
-		s.fault("table", fmt.Sprintf("its keys are %s and not %s: it is not engang's", strings.Join(keys, ", "), strings.Join(TableKeys, ", ")), deployAnew)
+		s.fault("table", fmt.Sprintf("its keys are %s and not %s: it is not engang's", strings.Join(keys, ", "), strings.Join(TableKeys, ", ")), stack.DeployAnew)
 	case !aws.ToBool(t.DeletionProtectionEnabled):
 		s.fault("table", "it is not protected against deletion", "engang doctor --fix protects it")
 		s.repairs = append(s.repairs, Repair{Check: "table", Text: "protected against deletion", do: func(ctx context.Context) error {
@@ -101,7 +102,7 @@ func (s *Stack) indexes(t *ddb.TableDescription) {
 		}
 	}
 	if len(faults) > 0 {
-		s.fault("indexes", strings.Join(faults, "; "), deployAnew+" (one index is added by each deploy)")
+		s.fault("indexes", strings.Join(faults, "; "), stack.DeployAnew+" (one index is added by each deploy)")
 		return
 	}
 	s.ok("indexes", strings.Join(names, ", "))
@@ -121,7 +122,7 @@ func (s *Stack) expiry(ctx context.Context, client *dynamodb.Client, name string
 	case on && aws.ToString(d.AttributeName) == Expiry:
 		s.ok("expiry", "by "+Expiry)
 	case on:
-		s.fault("expiry", "items are deleted by "+aws.ToString(d.AttributeName)+" and not by "+Expiry, deployAnew)
+		s.fault("expiry", "items are deleted by "+aws.ToString(d.AttributeName)+" and not by "+Expiry, stack.DeployAnew)
 	default:
 		s.fault("expiry", "nothing is ever deleted: expiry is off", "engang doctor --fix turns it on, as the template has it")
 		s.repairs = append(s.repairs, Repair{Check: "expiry", Text: "on again, by " + Expiry, do: func(ctx context.Context) error {
@@ -162,7 +163,7 @@ func (s *Stack) attributes(ctx context.Context, check, address string) (map[stri
 	})
 	switch {
 	case isCode(err, "QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue"):
-		s.fault(check, "the queue that the stack names is not in "+s.Region+": "+lastOf(address), deployAnew)
+		s.fault(check, "the queue that the stack names is not in "+s.Region+": "+lastOf(address), stack.DeployAnew)
 	case err != nil:
 		s.add(failed(check, "sqs:GetQueueAttributes", err))
 	}
@@ -189,13 +190,13 @@ func (s *Stack) workQueue(ctx context.Context, address string) {
 	letters := lastOf(s.Stack.Outputs["WorkDeadLetterQueueUrl"])
 	switch {
 	case redrive.Target == "" || !strings.HasSuffix(redrive.Target, ":"+letters):
-		s.fault("work queue", "what cannot be worked on is not set aside in "+letters+": it comes again for ever", deployAnew)
+		s.fault("work queue", "what cannot be worked on is not set aside in "+letters+": it comes again for ever", stack.DeployAnew)
 	case most <= AttemptLimit:
-		s.fault("work queue", fmt.Sprintf("it gives up after %s, before the worker has used its %d attempts", text.Count(most, "receive", "receives"), AttemptLimit), deployAnew)
+		s.fault("work queue", fmt.Sprintf("it gives up after %s, before the worker has used its %d attempts", text.Count(most, "receive", "receives"), AttemptLimit), stack.DeployAnew)
 	case hidden <= WorkerSeconds:
-		s.fault("work queue", fmt.Sprintf("a message comes again after %d s, while it may be worked on for %d s", hidden, WorkerSeconds), deployAnew)
+		s.fault("work queue", fmt.Sprintf("a message comes again after %d s, while it may be worked on for %d s", hidden, WorkerSeconds), stack.DeployAnew)
 	case !encrypted(got):
-		s.fault("work queue", "its messages are not encrypted", deployAnew)
+		s.fault("work queue", "its messages are not encrypted", stack.DeployAnew)
 	default:
 		s.ok("work queue", fmt.Sprintf("%s; %s waiting", lastOf(address), messages(got)))
 	}
@@ -206,7 +207,7 @@ func (s *Stack) deadLetters(ctx context.Context, address string) {
 	switch waiting := messages(got); {
 	case !ok:
 	case !encrypted(got):
-		s.fault("dead letters", "its messages are not encrypted", deployAnew)
+		s.fault("dead letters", "its messages are not encrypted", stack.DeployAnew)
 	case waiting != "0 messages":
 		s.add(Check{Name: "dead letters", State: Note, Text: fmt.Sprintf("%s; %s waiting", lastOf(address), waiting), Remedy: "look at them: engang dlq"})
 	default:

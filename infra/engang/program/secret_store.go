@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"engang/infra/engang/client"
+	"engang/infra/engang/stack"
 	"engang/shared/parameters"
 	"engang/shared/secrets"
 )
@@ -29,7 +29,7 @@ type vault struct {
 func (p *program) openVault(ctx context.Context, c *client.Client) (*vault, error) {
 	if p.deployed != nil {
 		if p.deployed.SecretPath == "" {
-			return nil, &failure{exitNotFound, fmt.Errorf("stack %s has no output SecretPath: deploy it anew", p.deployed.Name)}
+			return nil, &failure{exitNotFound, p.deployed.Lacks("SecretPath")}
 		}
 		return &vault{parameters.Open(p.deployed.Config, p.deployed.SecretPath), func(context.Context) error { return nil }}, nil
 	}
@@ -55,22 +55,22 @@ func within[T any](ctx context.Context, p *program, call func(context.Context) (
 	return v, storeError(err)
 }
 
-// refusesIdentity are the codes by which AWS says that it is about who asks.
-var refusesIdentity = []string{
-	"AccessDenied", "AccessDeniedException", "ExpiredTokenException", "IncompleteSignature", "InvalidClientTokenId", "InvalidSignatureException",
-	"MissingAuthenticationTokenException", "UnrecognizedClientException",
-}
-
 // storeError gives an error of the parameter store its exit code, and leaves out what the store itself
 // says: that may repeat a value.
 func storeError(err error) error {
 	if err == nil || errors.Is(err, parameters.ErrExists) {
 		return err
 	}
-	if e, ok := errors.AsType[smithy.APIError](err); ok {
-		if slices.Contains(refusesIdentity, e.ErrorCode()) {
-			return &failure{exitNotAllowed, fmt.Errorf("the parameter store refuses this identity (%s): it needs ssm:GetParameters, GetParametersByPath, PutParameter and DeleteParameter below the stack's path", e.ErrorCode())}
-		}
+	e, said := errors.AsType[smithy.APIError](err)
+	code, stranger := stack.RefusesIdentity(err)
+	switch {
+	case stack.RefusesClock(err):
+		return &failure{exitNotAllowed, errors.New("the parameter store refuses the clock of this machine: set it")}
+	case stranger:
+		return &failure{exitNotAllowed, fmt.Errorf("the parameter store refuses this identity (%s): it needs ssm:GetParameters, GetParametersByPath, PutParameter and DeleteParameter below the stack's path", code)}
+	case stack.CannotNow(err):
+		return fmt.Errorf("the parameter store: %w: it says that it cannot now", client.ErrNoAnswer)
+	case said:
 		return &failure{exitFailed, fmt.Errorf("the parameter store refuses: %s", e.ErrorCode())}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

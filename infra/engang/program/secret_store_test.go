@@ -75,6 +75,10 @@ func TestTheStoreRefusesOrDoesNotAnswer(t *testing.T) {
 	}{
 		{"an identity without the right", refuse("AccessDeniedException"), 5, "refuses this identity"},
 		{"an identity that has ended", refuse("ExpiredTokenException"), 5, "refuses this identity"},
+		{"an identity whose clock is wrong", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"__type":"InvalidSignatureException","message":"Signature expired: 20261129T120000Z is now earlier than 20261129T120500Z"}`)
+		}, 5, "refuses the clock of this machine"},
 		{"what it does not like", refuse("ValidationException"), 1, "refuses: ValidationException"},
 		{"slowly", func(_ http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body) // only then is it noticed that the other side has gone
@@ -166,6 +170,25 @@ func keepsTypes(t *testing.T, engine string) string {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// A fault of the store's own is no refusal: the same command may go well in a minute.
+func TestTheStoreCannotNow(t *testing.T) {
+	for _, code := range []string{"InternalFailure", "ThrottlingException", "ServiceUnavailable"} {
+		inAWS(t, liveAPI(t).url, map[string]string{"GetParametersByPath": "!" + code})
+		code, _, stderr := given(t, secondSecret, "secret", "set", "woo-shop", "--target", "my-stack", "--yes")
+		if code != 6 || !strings.Contains(stderr, "the parameter store: no answer: it says that it cannot now") {
+			t.Errorf("exit %d %s", code, stderr)
+		}
+	}
+	inAWS(t, liveAPI(t).url, map[string]string{"output": "SecretPath"})
+	if code, _, stderr := given(t, secondSecret, "secret", "set", "woo-shop", "--target", "my-stack", "--yes"); code != 3 || !strings.Contains(stderr, "it has no output SecretPath: deploy it anew: infra/runbooks/upgrade.md") {
+		t.Errorf("no path: exit %d %s", code, stderr)
+	}
+	inAWS(t, liveAPI(t).url, map[string]string{"output": "HooksUrl"})
+	if code, _, stderr := run(t, t.Context(), "events", "--target", "my-stack"); code != 3 || strings.Contains(stderr, "ApiUrl") || !strings.Contains(stderr, "it has no output HooksUrl: deploy it anew: infra/runbooks/upgrade.md") {
+		t.Errorf("no addresses: exit %d %s", code, stderr)
+	}
 }
 
 // refuse is a store that repeats what it was given in what it says about it.

@@ -53,7 +53,7 @@ func isHere(name string) bool { return name == "" || name == "local" || strings.
 
 // lookedUp gives an error of a look for a stack its exit code.
 func lookedUp(err error) error {
-	for target, code := range map[error]int{stack.ErrNotFound: exitNotFound, stack.ErrNotAllowed: exitNotAllowed, stack.ErrNoAnswer: exitNoAnswer} {
+	for target, code := range map[error]int{stack.ErrNotFound: exitNotFound, stack.ErrOutput: exitNotFound, stack.ErrNotAllowed: exitNotAllowed, stack.ErrNoAnswer: exitNoAnswer} {
 		if errors.Is(err, target) {
 			return &failure{code, err}
 		}

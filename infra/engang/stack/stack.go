@@ -25,6 +25,12 @@ import (
 // ErrNotFound says that there is no such stack in this account and region, or that it is not engang's.
 var ErrNotFound = errors.New("no such stack")
 
+// ErrOutput says that a stack lacks an output that every one of this version has.
+var ErrOutput = errors.New("it has no output")
+
+// DeployAnew is the remedy for what the template makes and is not there, or stands otherwise. How is written in one place.
+const DeployAnew = "deploy it anew: infra/runbooks/upgrade.md"
+
 // ErrNotAllowed says that there is no AWS identity, or one that may not look.
 var ErrNotAllowed = errors.New("not allowed")
 
@@ -67,13 +73,24 @@ type Stack struct {
 }
 
 // Find looks a stack up with the identity and region that the AWS command line would use. It returns an error that
-// wraps [ErrNotFound], [ErrNotAllowed] or [ErrNoAnswer], or a [*ClockError].
+// wraps [ErrNotFound], [ErrOutput], [ErrNotAllowed] or [ErrNoAnswer], or a [*ClockError].
 func Find(ctx context.Context, client *http.Client, name string) (*Stack, error) {
 	s, err := Describe(ctx, client, name, time.Now)
-	if err == nil && (s.APIURL == "" || s.HooksURL == "") {
-		err = fmt.Errorf("%w: %s in %s has no output ApiUrl: it is not engang's", ErrNotFound, s.Name, s.Region)
+	switch {
+	case err != nil:
+	case s.APIURL == "" && s.HooksURL == "":
+		err = fmt.Errorf("%w: %s in %s has neither of the outputs ApiUrl and HooksUrl: it is not engang's", ErrNotFound, s.Name, s.Region)
+	case s.APIURL == "":
+		err = s.Lacks("ApiUrl")
+	case s.HooksURL == "":
+		err = s.Lacks("HooksUrl")
 	}
 	return s, err
+}
+
+// Lacks is the error of a stack that has no such output, and wraps [ErrOutput].
+func (s *Stack) Lacks(output string) error {
+	return fmt.Errorf("stack %s in %s: %w %s: %s", s.Name, s.Region, ErrOutput, output, DeployAnew)
 }
 
 // Describe does the same for a stack that may lack outputs. Its clock is now's.
@@ -150,8 +167,8 @@ func (s *Stack) look(ctx context.Context, client *http.Client, address string) e
 		return err
 	}
 	var d described
-	if err := xml.Unmarshal(raw, &d); err != nil {
-		return fmt.Errorf("look up stack %s: %w", s.Name, err)
+	if err := xml.Unmarshal(raw, &d); err != nil || d.ID == "" { // a page of a network in between, which may well be XML
+		return fmt.Errorf("look up stack %s: %w: what answers in place of CloudFormation describes no stack; is something between this machine and AWS?", s.Name, ErrNoAnswer)
 	}
 	s.read(d)
 	return nil
@@ -168,14 +185,9 @@ func unanswered(err error) error {
 	return fmt.Errorf("%w: %w", ErrNoAnswer, err)
 }
 
-// clockRefusals are what AWS says to a signature whose time it does not take.
-var clockRefusals = []string{"RequestTimeTooSkewed", "Signature expired", "Signature not yet current", "RequestExpired"}
-
 func (s *Stack) refused(status int, text string) error {
-	for _, words := range clockRefusals {
-		if status != http.StatusOK && strings.Contains(text, words) {
-			return fmt.Errorf("look up stack %s: %w", s.Name, &ClockError{s.Ahead})
-		}
+	if status != http.StatusOK && refusesClock(text) {
+		return fmt.Errorf("look up stack %s: %w", s.Name, &ClockError{s.Ahead})
 	}
 	switch {
 	case status == http.StatusForbidden || status == http.StatusUnauthorized:

@@ -3,12 +3,16 @@ package stack_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"engang/infra/engang/stack"
 )
@@ -85,16 +89,60 @@ func TestWhatIsNoStackOfOurs(t *testing.T) {
 		is     error
 	}{
 		{"there is none", 400, `<ErrorResponse><Error><Message>Stack with id engang does not exist</Message></Error></ErrorResponse>`, stack.ErrNotFound},
-		{"it is another's", 200, strings.ReplaceAll(described, "ApiUrl", "Other"), stack.ErrNotFound},
+		{"it is another's", 200, strings.NewReplacer("ApiUrl", "Other", "HooksUrl", "Another").Replace(described), stack.ErrNotFound},
+		{"its API is not there", 200, strings.ReplaceAll(described, "ApiUrl", "Other"), stack.ErrOutput},
+		{"its addresses are not there", 200, strings.ReplaceAll(described, "HooksUrl", "Other"), stack.ErrOutput},
 		{"this identity may not look", 403, "", stack.ErrNotAllowed},
 		{"a fault of theirs", 500, "", stack.ErrNoAnswer},
 		{"too many look", 429, "", stack.ErrNoAnswer},
 		{"what they do not understand", 400, "", nil},
-		{"no XML", 200, "{", nil},
+		{"no XML", 200, "{", stack.ErrNoAnswer},
+		{"a page of a network in between", 200, "<!doctype html><html><body><p>Sign in<br></body></html>", stack.ErrNoAnswer},
+		{"such a page in XML", 200, "<html><body><p>Sign in</p></body></html>", stack.ErrNoAnswer},
 	} {
 		account(t, c.status, c.body)
 		if _, err := stack.Find(t.Context(), http.DefaultClient, "engang"); err == nil || c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// An output that is missing is named, and so is where it is written how it comes back.
+func TestAnOutputThatIsMissingIsNamed(t *testing.T) {
+	for _, name := range []string{"ApiUrl", "HooksUrl"} {
+		account(t, 200, strings.ReplaceAll(described, name, "Other"))
+		_, err := stack.Find(t.Context(), http.DefaultClient, "engang")
+		if want := "stack engang in eu-north-1: it has no output " + name + ": deploy it anew: infra/runbooks/upgrade.md"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a service says is sorted by its code, its words or its status, whichever says it.
+func TestRefusalsOfAService(t *testing.T) {
+	coded := func(code, message string) error { return &smithy.GenericAPIError{Code: code, Message: message} }
+	status := func(code int, err error) error {
+		return fmt.Errorf("call: %w", &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: code}}, Err: err})
+	}
+	for _, c := range []struct {
+		name                   string
+		err                    error
+		identity, clock, later bool
+	}{
+		{"no right", coded("AccessDeniedException", "no"), true, false, false},
+		{"a wrong key", coded("InvalidSignatureException", "does not match"), true, false, false},
+		{"a wrong clock", coded("InvalidSignatureException", "Signature expired: 1 is now earlier than 2"), true, true, false},
+		{"a wrong clock at a bucket", coded("RequestTimeTooSkewed", "The difference"), false, true, false},
+		{"too many calls", coded("ThrottlingException", "slower"), false, false, true},
+		{"a fault of theirs", status(500, coded("SomethingNew", "sorry")), false, false, true},
+		{"a page in place of an answer", status(503, errors.New("invalid character '<'")), false, false, true},
+		{"a fault of theirs without a status", &smithy.GenericAPIError{Code: "SomethingNew", Fault: smithy.FaultServer}, false, false, true},
+		{"a wrong call", status(400, coded("ValidationException", "no")), false, false, false},
+		{"no answer", errors.New("connection refused"), false, false, false},
+	} {
+		_, identity := stack.RefusesIdentity(c.err)
+		if clock, later := stack.RefusesClock(c.err), stack.CannotNow(c.err); identity != c.identity || clock != c.clock || later != c.later {
+			t.Errorf("%s: identity %v, clock %v, later %v", c.name, identity, clock, later)
 		}
 	}
 }
