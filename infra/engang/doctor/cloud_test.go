@@ -69,8 +69,8 @@ func newCloud(t *testing.T) *cloud {
 
 const (
 	table = `{"Table":{"TableName":"my-stack-table","TableStatus":"ACTIVE","DeletionProtectionEnabled":true,"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"GlobalSecondaryIndexes":[` +
-		openIndex + `,{"IndexName":"list","IndexStatus":"ACTIVE","KeySchema":[{"AttributeName":"lq","KeyType":"HASH"},{"AttributeName":"ld","KeyType":"RANGE"}]}]}}`
-	openIndex  = `{"IndexName":"open","IndexStatus":"ACTIVE","KeySchema":[{"AttributeName":"oq","KeyType":"HASH"},{"AttributeName":"od","KeyType":"RANGE"}]}`
+		openIndex + `,{"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"KEYS_ONLY"},"KeySchema":[{"AttributeName":"lq","KeyType":"HASH"},{"AttributeName":"ld","KeyType":"RANGE"}]}]}}`
+	openIndex  = `{"IndexName":"open","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"KEYS_ONLY"},"KeySchema":[{"AttributeName":"oq","KeyType":"HASH"},{"AttributeName":"od","KeyType":"RANGE"}]}`
 	workQueue  = `{"Attributes":{"VisibilityTimeout":"720","SqsManagedSseEnabled":"true","ApproximateNumberOfMessages":"1","RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:eu-north-1:123456789012:my-stack-work-dead-letters\",\"maxReceiveCount\":20}"}}`
 	parameters = `{"Parameters":[{"Name":"/engang/my-stack/hooks/woo-shop/1","Type":"SecureString"},{"Name":"/engang/my-stack/models/openai","Type":"SecureString"}]}`
 )

@@ -71,6 +71,9 @@ func TestWhatIsWrongWithAStack(t *testing.T) {
 		{"an index is being filled", func(c *cloud) {
 			c.change("DescribeTable", `"IndexName":"list","IndexStatus":"ACTIVE"`, `"IndexName":"list","IndexStatus":"CREATING"`)
 		}, "indexes", doctor.Fault, "index list is CREATING: no list of events can be shown until it is active"},
+		{"an index holds more", func(c *cloud) {
+			c.change("DescribeTable", `"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"KEYS_ONLY"}`, `"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"ALL"}`)
+		}, "indexes", doctor.Fault, "index list holds more than its keys"},
 		{"nothing expires", func(c *cloud) { c.change("DescribeTimeToLive", "ENABLED", "DISABLED") }, "expiry", doctor.Fault, "expiry is off"},
 		{"something else expires", func(c *cloud) { c.change("DescribeTimeToLive", "expires_at", "ttl") }, "expiry", doctor.Fault, "by ttl and not by expires_at"},
 		{"it cannot be restored", func(c *cloud) {
@@ -83,6 +86,10 @@ func TestWhatIsWrongWithAStack(t *testing.T) {
 			c.change("GetQueueAttributes work", `\"maxReceiveCount\":20`, `\"maxReceiveCount\":\"5\"`)
 		}, "work queue", doctor.Fault, "gives up after 5 receives"},
 		{"a message comes too soon", func(c *cloud) { c.change("GetQueueAttributes work", "720", "60") }, "work queue", doctor.Fault, "comes again after 60 s, while it may be worked on for 120 s"},
+		{"the queue gives up sooner than it should", func(c *cloud) {
+			c.change("GetQueueAttributes work", `\"maxReceiveCount\":20`, `\"maxReceiveCount\":6`)
+		}, "work queue", doctor.Fault, "gives up after 6 receives, and the template says 20"},
+		{"a message comes sooner than it should", func(c *cloud) { c.change("GetQueueAttributes work", "720", "130") }, "work queue", doctor.Fault, "comes again after 130 s, and the template says 720"},
 		{"messages lie open", func(c *cloud) {
 			c.change("GetQueueAttributes work", `"SqsManagedSseEnabled":"true"`, `"SqsManagedSseEnabled":"false"`)
 		}, "work queue", doctor.Fault, "not encrypted"},
@@ -199,6 +206,9 @@ func TestTheTemplateMakesWhatIsLookedFor(t *testing.T) {
 	for _, i := range property("Table", "GlobalSecondaryIndexes").([]any) {
 		i := i.(map[string]any)
 		indexes[i["IndexName"].(string)] = keys(i["KeySchema"])
+		if got := i["Projection"].(map[string]any)["ProjectionType"]; got != doctor.Projection {
+			t.Errorf("%v holds %v", i["IndexName"], got)
+		}
 	}
 	if diff := cmp.Diff(doctor.Indexes, indexes); diff != "" {
 		t.Error(diff)
@@ -209,8 +219,12 @@ func TestTheTemplateMakesWhatIsLookedFor(t *testing.T) {
 	if got := property("Table", "TimeToLiveSpecification", "AttributeName"); got != doctor.Expiry {
 		t.Errorf("expires by %v", got)
 	}
-	for path, want := range map[string]int{"Timeout": doctor.WorkerSeconds, "Environment/Variables/ATTEMPT_LIMIT": doctor.AttemptLimit} {
-		if got, err := tpl.Number(plain{}, "EnrichmentFunction", strings.Split(path, "/")...); err != nil || got != want {
+	for path, want := range map[string]int{
+		"EnrichmentFunction/Timeout": doctor.WorkerSeconds, "EnrichmentFunction/Environment/Variables/ATTEMPT_LIMIT": doctor.AttemptLimit,
+		"WorkQueue/VisibilityTimeout": doctor.HiddenSeconds, "WorkQueue/RedrivePolicy/maxReceiveCount": doctor.ReceiveLimit,
+	} {
+		id, path, _ := strings.Cut(path, "/")
+		if got, err := tpl.Number(plain{}, id, strings.Split(path, "/")...); err != nil || got != want {
 			t.Errorf("%s is %d, %v", path, got, err)
 		}
 	}

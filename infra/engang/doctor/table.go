@@ -29,8 +29,14 @@ var (
 const (
 	Expiry        = "expires_at" // the attribute that DynamoDB deletes by
 	WorkerSeconds = 120          // the worker's timeout: a message must stay hidden longer
+	HiddenSeconds = 720          // the work queue's visibility timeout
 	AttemptLimit  = 5            // the queue must not give up before the worker does
+	ReceiveLimit  = 20           // the work queue's: waiting for a lease is a receive too
+	Projection    = "KEYS_ONLY"  // of the indexes
 )
+
+// setBack is the remedy for what was changed past CloudFormation, which does not see it.
+const setBack = "set it back, since a deploy of the same template changes nothing of it; a stack of another version: " + stack.DeployAnew
 
 // needs says what cannot be done without an index.
 var needs = map[string]string{"open": "nothing that was lost on the way is found again", "list": "no list of events can be shown"}
@@ -88,7 +94,7 @@ func (s *Stack) indexes(t *ddb.TableDescription) {
 	for _, i := range t.GlobalSecondaryIndexes {
 		there[aws.ToString(i.IndexName)] = i
 	}
-	var faults []string
+	var faults, others []string
 	names := slices.Sorted(maps.Keys(Indexes))
 	for _, name := range names {
 		i, ok := there[name]
@@ -99,13 +105,18 @@ func (s *Stack) indexes(t *ddb.TableDescription) {
 			faults = append(faults, fmt.Sprintf("the keys of index %s are %s and not %s", name, strings.Join(keys, ", "), strings.Join(Indexes[name], ", ")))
 		case i.IndexStatus != ddb.IndexStatusActive:
 			faults = append(faults, fmt.Sprintf("index %s is %s: %s until it is active", name, i.IndexStatus, needs[name]))
+		case i.Projection == nil || i.Projection.ProjectionType != Projection:
+			others = append(others, fmt.Sprintf("index %s holds more than its keys: every write of an item is billed once more, and what the item says stands there too", name))
 		}
 	}
-	if len(faults) > 0 {
-		s.fault("indexes", strings.Join(faults, "; "), stack.DeployAnew+" (one index is added by each deploy)")
-		return
+	switch {
+	case len(faults) > 0:
+		s.fault("indexes", strings.Join(append(faults, others...), "; "), stack.DeployAnew+" (one index is added by each deploy)")
+	case len(others) > 0:
+		s.fault("indexes", strings.Join(others, "; "), "it was made past CloudFormation: delete it, and make it again with the projection "+Projection+"; until it is filled its lists are short")
+	default:
+		s.ok("indexes", strings.Join(names, ", "))
 	}
-	s.ok("indexes", strings.Join(names, ", "))
 }
 
 func (s *Stack) expiry(ctx context.Context, client *dynamodb.Client, name string) {
@@ -195,6 +206,10 @@ func (s *Stack) workQueue(ctx context.Context, address string) {
 		s.fault("work queue", fmt.Sprintf("it gives up after %s, before the worker has used its %d attempts", text.Count(most, "receive", "receives"), AttemptLimit), stack.DeployAnew)
 	case hidden <= WorkerSeconds:
 		s.fault("work queue", fmt.Sprintf("a message comes again after %d s, while it may be worked on for %d s", hidden, WorkerSeconds), stack.DeployAnew)
+	case most != ReceiveLimit:
+		s.fault("work queue", fmt.Sprintf("it gives up after %s, and the template says %d", text.Count(most, "receive", "receives"), ReceiveLimit), setBack)
+	case hidden != HiddenSeconds:
+		s.fault("work queue", fmt.Sprintf("a message comes again after %d s, and the template says %d", hidden, HiddenSeconds), setBack)
 	case !encrypted(got):
 		s.fault("work queue", "its messages are not encrypted", stack.DeployAnew)
 	default:

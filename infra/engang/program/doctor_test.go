@@ -19,7 +19,7 @@ import (
 // account is what the services of AWS answer about my-stack, by action.
 var account = map[string]string{
 	"DescribeTable": `{"Table":{"TableName":"my-stack-table","TableStatus":"ACTIVE","DeletionProtectionEnabled":true,"KeySchema":[{"AttributeName":"pk"},{"AttributeName":"sk"}],"GlobalSecondaryIndexes":[` +
-		`{"IndexName":"open","IndexStatus":"ACTIVE","KeySchema":[{"AttributeName":"oq"},{"AttributeName":"od"}]},{"IndexName":"list","IndexStatus":"ACTIVE","KeySchema":[{"AttributeName":"lq"},{"AttributeName":"ld"}]}]}}`,
+		`{"IndexName":"open","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"KEYS_ONLY"},"KeySchema":[{"AttributeName":"oq"},{"AttributeName":"od"}]},{"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"KEYS_ONLY"},"KeySchema":[{"AttributeName":"lq"},{"AttributeName":"ld"}]}]}}`,
 	"DescribeTimeToLive":                `{"TimeToLiveDescription":{"AttributeName":"expires_at","TimeToLiveStatus":"ENABLED"}}`,
 	"DescribeContinuousBackups":         `{"ContinuousBackupsDescription":{"PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`,
 	"GetQueueAttributes":                `{"Attributes":{"VisibilityTimeout":"720","SqsManagedSseEnabled":"true","ApproximateNumberOfMessages":"0","RedrivePolicy":"{\"deadLetterTargetArn\":\"arn:aws:sqs:eu-north-1:123456789012:my-stack-letters\",\"maxReceiveCount\":20}"}}`,
