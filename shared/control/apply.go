@@ -80,7 +80,7 @@ func (c *Control) Apply(ctx context.Context, p Proposal) (Application, error) {
 	case live.Revision != p.Seen: // what it would be refused for now is not what the caller looked at
 		return Application{}, fmt.Errorf("apply over revision %d of %s: %w", p.Seen, p.Set.Scope, config.ErrMoved)
 	case err != nil:
-		return Application{}, err
+		return Application{}, c.overtaken(ctx, p, err)
 	}
 	move := apply.Move{Seen: p.Seen, By: p.By, At: c.d.Now().UTC(), WriteID: c.d.NewID()}
 	target := fmt.Sprintf("revision %d", p.Seen+1)
@@ -95,6 +95,16 @@ func (c *Control) Apply(ctx context.Context, p Proposal) (Application, error) {
 		return Application{}, err
 	}
 	return applied(p.Set.Scope, pointer, changes), nil
+}
+
+// overtaken is what a proposal is refused for, unless somebody else has applied since what is live was read: then it may
+// be their version that refuses it, which is not what the caller looked at.
+func (c *Control) overtaken(ctx context.Context, p Proposal, refused error) error {
+	live, err := config.LivePointer(ctx, c.d.Configs, p.Set.Scope)
+	if err == nil && live.Revision != p.Seen {
+		return fmt.Errorf("apply over revision %d of %s: %w", p.Seen, p.Set.Scope, config.ErrMoved)
+	}
+	return refused
 }
 
 func applied(scope object.Scope, p config.Pointer, changes []config.Change) Application {
