@@ -43,3 +43,21 @@ func TestFaultsThatAreStillToStrikeAreListed(t *testing.T) {
 		t.Errorf("after a call: %q, want %q", got, want)
 	}
 }
+
+// What is overlooked would look as if it struck.
+func TestFaultsThatNobodyReadsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := localtest.Start(t, local.Options{Manual: true})
+	for body, status := range map[string]int{
+		`{"part":"model","kind":"429"}`: 400, `{"faults":"model:429","times":3}`: 400, `{}`: 400, `{"faults":""}`: 400, `[{"faults":"model:429"}]`: 400, `{"faults":"model:429x2"}`: 200,
+	} {
+		answer, err := http.Post(s.URL()+"/local/faults", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != status {
+			t.Errorf("%s: %d, want %d", body, answer.StatusCode, status)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,8 +199,10 @@ func faultsOf(r *http.Request) (string, error) {
 		return text, nil
 	}
 	var in struct{ Faults string }
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return "", fmt.Errorf("read faults: %w: no JSON", faults.ErrUnknown)
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields() // what is overlooked would look as if it struck
+	if err := d.Decode(&in); err != nil || in.Faults == "" {
+		return "", fmt.Errorf(`read faults: %w: say {"faults":"model:429x3"}, or that text alone`, faults.ErrUnknown)
 	}
 	return in.Faults, nil
 }

@@ -161,7 +161,7 @@ func (c *Control) replaying(ctx context.Context, scope object.Scope, r Replaying
 	case !ok:
 		return nil, &problem.QueryError{Parameter: "recipe", Want: "the name of a live recipe"}
 	case versioned && r.Recipe != ref.String():
-		return nil, &problem.QueryError{Parameter: "recipe", Want: "the live version, which is " + ref.String() + ": no event can be run under another"}
+		return nil, &problem.QueryError{Parameter: "recipe", Want: ref.String() + ", the live version, under which alone an event can be run,"}
 	}
 	x.recipe = name
 	return x, nil

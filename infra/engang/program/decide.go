@@ -69,6 +69,9 @@ func (p *program) decide(ctx context.Context, id string, v verdict, f deciding) 
 	if !asks && f.digest == "" {
 		return usage("say with --digest which draft was looked at; `%s` shows it", p.suggest("show "+word(id)))
 	}
+	if inbox.IsEventID(id) {
+		return usage("%s is an event: name the operation whose draft is meant; %s lists it", id, p.suggest("show "+id))
+	}
 	if shortDigest.MatchString(f.digest) {
 		return usage("--digest %s: give the whole digest, which %s shows; lists cut it short", f.digest, p.suggest("show "+word(id)+" --json"))
 	}

@@ -2,15 +2,18 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -78,6 +81,7 @@ func Run(ctx context.Context, env Env) int {
 	root.SetArgs(env.Args)
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
+	helpers(root) // they keep where they write to
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
@@ -133,9 +137,9 @@ func (p *program) root() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return p.check() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cmp.Or(p.check(), given(cmd)) },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%s", parsing.ReplaceAllString(err.Error(), "")) })
 	f := root.PersistentFlags()
 	f.StringVar(&p.target, "target", "", "local, http://127.0.0.1:PORT, or the name of a stack (default $ENGANG_TARGET, else local)")
 	f.BoolVar(&p.json, "json", false, "write JSON for programs; errors as RFC 9457 documents on stderr")
@@ -151,6 +155,49 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(p.cancelCommand(), p.pauseCommand(), p.resumeCommand(), p.statsCommand(), p.auditCommand(), p.doctorCommand(), p.costCommand(), p.simulateCommand(), p.benchCommand())
 	root.AddCommand(p.reviewCommand(), p.decisionCommand(approval), p.decisionCommand(rejection), p.dismissCommand())
 	return root
+}
+
+// parsing is what the Go library says of its own functions.
+var parsing = regexp.MustCompile(`strconv\.Parse[A-Za-z]+: parsing "[^"]*": |time: `)
+
+// helpers are the commands that come with the library, which answer a misspelt word with help and the exit code 0.
+func helpers(root *cobra.Command) {
+	help := &cobra.Command{Use: "help [command]", Short: "Help about a command", Example: "  engang help send", RunE: func(_ *cobra.Command, args []string) error {
+		about, rest, err := root.Find(args)
+		if err != nil || len(rest) > 0 {
+			return usage("unknown command %q", strings.Join(args, " "))
+		}
+		return about.Help()
+	}}
+	root.SetHelpCommand(help)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// maxReason is how long a reason may be: it stands in lists.
+const maxReason = 2_000
+
+// given refuses values that would be overlooked or could not be shown again.
+func given(cmd *cobra.Command) error {
+	for _, name := range []string{"target", "tenant", "environment", "as", "name"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return usage("--%s: it is empty; leave it out if none is meant", name)
+		}
+	}
+	f := cmd.Flags().Lookup("reason")
+	switch {
+	case f == nil:
+		return nil
+	case len(f.Value.String()) > maxReason:
+		return usage("--reason: at most %d bytes", maxReason)
+	case !utf8.ValidString(f.Value.String()):
+		return usage("--reason: it is no text in UTF-8")
+	}
+	return nil
 }
 
 // asJSON tells whether JSON is written: also where a wrong flag stopped the reading of those behind it.

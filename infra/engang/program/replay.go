@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func (p *program) replayOf(r replaying) (*replay, error) {
 		run.ask.Until = run.to.UTC()
 	}
 	if !run.from.Before(run.to) {
-		return nil, usage("--since is not before --until: there is nothing between them")
+		return nil, usage("--since %s is not before %s: there is nothing between them", r.since, cmp.Or(r.until, "now"))
 	}
 	if r.object != "" {
 		if _, err := object.ParseID(r.object); err != nil {

@@ -192,7 +192,11 @@ func secretFile(name string) (secrets.Value, error) {
 	if err != nil {
 		return secrets.Value{}, usage("--secret-file: %w", err)
 	}
-	return secrets.NewValue(strings.TrimRight(string(raw), "\r\n")), nil
+	value := secrets.NewValue(strings.TrimRight(string(raw), "\r\n"))
+	if value.IsEmpty() {
+		return value, usage("--secret-file: there is nothing in the file")
+	}
+	return value, nil
 }
 
 // await waits until every event is settled or parked.
