@@ -68,8 +68,8 @@ func numberOf(where string, m map[string]any) number {
 	return n
 }
 
-// dashboardNumbers lists the metrics of a dashboard, but for those that it searches for: lost looks at these.
-func dashboardNumbers(r reader, id string) ([]number, error) {
+// widgets gives the rows of each widget of a dashboard: a metric, or an expression of others.
+func widgets(r reader, id string) ([][][]any, error) {
 	var body struct {
 		Widgets []struct {
 			Properties struct{ Metrics [][]any }
@@ -78,9 +78,22 @@ func dashboardNumbers(r reader, id string) ([]number, error) {
 	if err := json.Unmarshal([]byte(r.text(id, "DashboardBody")), &body); err != nil {
 		return nil, fmt.Errorf("%s is no JSON: %w", id, err)
 	}
-	var all []number
+	var all [][][]any
 	for _, w := range body.Widgets {
-		for _, row := range w.Properties.Metrics {
+		all = append(all, w.Properties.Metrics)
+	}
+	return all, nil
+}
+
+// dashboardNumbers lists the metrics of a dashboard, but for those that it searches for: lost looks at these.
+func dashboardNumbers(r reader, id string) ([]number, error) {
+	shown, err := widgets(r, id)
+	if err != nil {
+		return nil, err
+	}
+	var all []number
+	for _, rows := range shown {
+		for _, row := range rows {
 			var words []string
 			for _, x := range row {
 				if s, ok := x.(string); ok {

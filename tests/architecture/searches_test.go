@@ -1,7 +1,6 @@
 package architecture_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -20,18 +19,14 @@ var countedBy = []string{"FunctionName", "FunctionName,outcome"}
 // lost finds expressions of a dashboard that find nothing: searches for metrics that nobody writes, and names that stand
 // nowhere in their widget. Words gives the texts that stand in the code of a function.
 func lost(r reader, id string, words func(function string) []string) []string {
-	var body struct {
-		Widgets []struct {
-			Properties struct{ Metrics [][]any }
-		}
-	}
-	if json.Unmarshal([]byte(r.text(id, "DashboardBody")), &body) != nil {
+	shown, err := widgets(r, id)
+	if err != nil {
 		return nil // told already
 	}
 	var faults []string
-	for _, w := range body.Widgets {
+	for _, rows := range shown {
 		var ids, expressions []string
-		for _, row := range w.Properties.Metrics {
+		for _, row := range rows {
 			for _, x := range row {
 				options, _ := x.(map[string]any)
 				ids = append(ids, fmt.Sprint(options["id"]))
