@@ -12,6 +12,10 @@ var (
 	// cannot know whether an event is stored wraps it, and acknowledges nothing.
 	ErrUnavailable = errors.New("temporarily unavailable")
 
+	// ErrFinal says that something we need has answered that it will never do what it was asked for: an index or the
+	// table is not there. A repeat meets the same until the stack is mended.
+	ErrFinal = errors.New("refused for good")
+
 	// ErrMethod says that the method is not for this address. Use [MethodError] to say which are.
 	ErrMethod = errors.New("method not allowed")
 

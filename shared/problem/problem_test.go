@@ -33,6 +33,7 @@ var known = []struct {
 	{secrets.ErrUnusable, 503, "Temporarily unavailable"},
 	{context.DeadlineExceeded, 503, "Temporarily unavailable"},
 	{context.Canceled, 503, "Temporarily unavailable"},
+	{problem.ErrFinal, 500, "Refused for good"},
 	{webhook.ErrSignature, 401, "Not verified"},
 	{webhook.ErrTimestamp, 401, "Not verified"},
 	{webhook.ErrSource, 401, "Not verified"},

@@ -29,6 +29,10 @@ var (
 		Type: "urn:engang:problem:unavailable", Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable, RetryAfter: retryAfter,
 		Detail: "This could not be taken now, and nothing was acknowledged. Send the same again later; if it goes on, the operator's log says what is missing.",
 	}
+	final = Problem{
+		Type: "urn:engang:problem:refused-for-good", Title: "Refused for good", Status: http.StatusInternalServerError,
+		Detail: "The store refuses what this call asks of it, as it does where its table or an index is not there: a repeat meets the same. `doctor` says what is missing, and what to do.",
+	}
 	notVerified = Problem{
 		Type: "urn:engang:problem:not-verified", Title: "Not verified", Status: http.StatusUnauthorized,
 		Detail: "The delivery could not be verified, and nothing of it was stored. Check that the sender is the one configured here, signs with a current secret, has the right time, and that nothing on the way changes the body.",
@@ -93,6 +97,8 @@ var table = []row{
 	{target: secrets.ErrUnusable, problem: unavailable},
 	{target: context.DeadlineExceeded, problem: unavailable},
 	{target: context.Canceled, problem: unavailable},
+
+	{target: ErrFinal, problem: final},
 
 	{target: webhook.ErrSignature, problem: notVerified},
 	{target: webhook.ErrTimestamp, problem: notVerified},

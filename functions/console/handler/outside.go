@@ -29,20 +29,24 @@ var answers = []error{
 // reached says that something outside could not be had, unless it answered that there is no such thing, another
 // one, or one that stands otherwise, or that it will never do what it was asked for.
 func reached(err error) error {
-	if err == nil || slices.ContainsFunc(answers, func(known error) bool { return errors.Is(err, known) }) || useless(err) {
+	switch {
+	case err == nil || slices.ContainsFunc(answers, func(known error) bool { return errors.Is(err, known) }):
 		return err
+	case useless(err):
+		return fmt.Errorf("%w: %w", problem.ErrFinal, err)
 	}
 	return fmt.Errorf("%w: %w", problem.ErrUnavailable, err)
 }
 
-// useless tells whether a service of AWS says that the call itself is wrong, so that a repeat meets the same. That it
-// lets nobody in is not of it: rights are given while callers wait.
+// useless tells whether a service of AWS says that the call itself is wrong, or that what it names is not there (an
+// index is the former, a table the latter), so that a repeat meets the same. That it lets nobody in is not of it: rights
+// are given while callers wait.
 func useless(err error) bool {
 	e, ok := errors.AsType[interface {
 		error
 		ErrorCode() string
 	}](err)
-	return ok && e.ErrorCode() == "ValidationException"
+	return ok && (e.ErrorCode() == "ValidationException" || e.ErrorCode() == "ResourceNotFoundException")
 }
 
 // store is the table as the use case sees it.

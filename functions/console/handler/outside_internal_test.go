@@ -3,6 +3,7 @@ package handler
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"engang/shared/audit"
@@ -29,6 +30,7 @@ func TestWhatARepeatCannotMendIsNotToldAsTemporary(t *testing.T) {
 		{answered("ThrottlingException"), 503},
 		{answered("AccessDeniedException"), 503},
 		{answered("ValidationException"), 500},
+		{answered("ResourceNotFoundException"), 500},
 		{dynamo.ErrTooLarge, 413},
 		{bodies.ErrDamaged, 500},
 		{config.ErrUnreadable, 500},
@@ -38,6 +40,11 @@ func TestWhatARepeatCannotMendIsNotToldAsTemporary(t *testing.T) {
 		p := problem.Of(translate(fmt.Errorf("do this: %w", reached(fmt.Errorf("write that: %w", c.err)))), "req-1")
 		if p.Status != c.status || (p.RetryAfter > 0) != (c.status == 503) {
 			t.Errorf("%v: %d %s, Retry-After %v", c.err, p.Status, p.Detail, p.RetryAfter)
+		}
+	}
+	for _, code := range []answered{"ValidationException", "ResourceNotFoundException"} { // an index is not there; the table
+		if p := problem.Of(translate(reached(code)), "req-1"); p.Title != "Refused for good" || !strings.Contains(p.Detail, "`doctor`") || strings.Contains(p.Detail, "later") {
+			t.Errorf("%s: %s", code, p.Detail)
 		}
 	}
 	if reached(nil) != nil {
