@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -116,7 +116,7 @@ func (p *program) apply(ctx context.Context, files []string, a applying) error {
 // draft reads the files, and finds where they are to be applied.
 func (p *program) draft(ctx context.Context, files []string, a applying) (*draft, error) {
 	file, err := configfile.Open(files...)
-	if errors.Is(err, os.ErrNotExist) {
+	if _, ok := errors.AsType[*fs.PathError](err); ok { // there is none, its name is too long, it may not be read
 		return nil, usage("%w", err)
 	}
 	if err != nil {

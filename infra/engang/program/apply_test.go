@@ -333,7 +333,7 @@ func (s standIn) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestWhereNoFileIsNothingIsApplied(t *testing.T) {
 	dir := t.TempDir()
-	for _, c := range []struct{ path, says string }{{dir, "no file that ends in .yaml or .yml"}, {filepath.Join(dir, "none"), "no such file"}, {os.DevNull, "no regular file"}} {
+	for _, c := range []struct{ path, says string }{{dir, "no file that ends in .yaml or .yml"}, {filepath.Join(dir, "none"), "no such file"}, {filepath.Join(dir, strings.Repeat("a", 300)), "file name too long"}, {os.DevNull, "no regular file"}} {
 		if code, stdout, stderr := run(t, t.Context(), "apply", c.path); code != 2 || !strings.Contains(stderr, c.says) || stdout != "" {
 			t.Errorf("%s: exit %d %s%s", c.path, code, stdout, stderr)
 		}

@@ -175,10 +175,26 @@ func (p *program) setSecret(ctx context.Context, name string, s secretActs) erro
 	switch {
 	case scheme == nil && !standing.IsEmpty() && !same(standing, value):
 		doc.Next = append(doc.Next, "take the former key back where it was issued")
+	case strings.HasPrefix(at.path, "models/") && d.unnamed(ctx, at.path):
+		doc.Next = append(doc.Next, fmt.Sprintf("name ssm:%s as the api_key of a provider, and apply: what is live names it nowhere", at.path))
 	case scheme != nil && !doc.Live:
 		doc.Next = append(doc.Next, fmt.Sprintf("name ssm:%s in the secrets of the endpoint, and apply: until then it is not used", at.path))
 	}
 	return p.tellSecret(doc)
+}
+
+// unnamed tells whether no live provider names the key. That it cannot be told is no news: the key is stored.
+func (d *desk) unnamed(ctx context.Context, path string) bool {
+	live, err := d.c.Config(ctx)
+	if err != nil {
+		return false
+	}
+	for _, p := range live.Common.Providers {
+		if string(p.APIKey) == "ssm:"+path {
+			return false
+		}
+	}
+	return true
 }
 
 // another refuses to put a secret where another one stands, and says what puts it there.

@@ -108,7 +108,7 @@ func (p *program) readSecret(ctx context.Context) (secrets.Value, error) {
 	}()
 	select {
 	case <-ctx.Done():
-		return secrets.Value{}, fmt.Errorf("read secret: %w", ctx.Err())
+		return secrets.Value{}, fmt.Errorf("%w: nothing was stored", errInterrupted)
 	case in := <-got:
 		text := strings.TrimSuffix(strings.TrimSuffix(string(in.raw), "\n"), "\r")
 		switch {
