@@ -68,9 +68,6 @@ func (s Scheme) Kind(eventType string) string {
 // and so is what stands in for one that is missing: when the event was received.
 func (s Scheme) Counts(eventType string) bool { return s.counted != nil && s.counted(eventType) }
 
-// HasVersion tells whether a place is the one where the row finds the version.
-func (s Scheme) HasVersion(at document.Pointer) bool { return s.itsVersion(at) }
-
 // InUTC is where the time stands in UTC that stands at a place by the source's own clock, which goes through an hour
 // twice: such a time orders nothing. It tells false for a place that is not known for that.
 func (s Scheme) InUTC(at document.Pointer) (string, bool) {

@@ -56,7 +56,7 @@ func bring(at, event string, e config.Endpoint, s webhook.Scheme) (brought, bool
 		b.kind = e.Provider + "#" + b.kind
 	}
 	switch {
-	case rule.Version != nil && !s.HasVersion(*rule.Version):
+	case rule.Version != nil:
 		b.versions = scaleAt(*rule.Version)
 	case s.Counts(event) && rule.Object == nil:
 		b.versions = numbers

@@ -108,6 +108,11 @@ var ofVersions = []together{
 		another(s, "phone", "twilio", "message.sent")
 		another(s, "post", "mailgun", "delivered")
 	}, "", ""},
+	{"whoever wrote or spoke, who has no steps", func(s *config.Set) {
+		e := another(s, "phone", "twilio")
+		about(e, "message.received", "contact", "")
+		about(e, "conversation.onMessageAdded", "contact", "")
+	}, "", ""},
 	{"steps of a message alone", func(s *config.Set) {
 		another(s, "phone", "twilio", "message.sent", "call.ringing", "conversation.onMessageAdded")
 	}, "", ""},
@@ -115,6 +120,14 @@ var ofVersions = []together{
 
 var ofSources = []together{
 	{"two shops", shops("woocommerce", "https://a.example.com/", "https://b.example.com/", "product.updated"), "/endpoints/two/source", apart},
+	{"two shops with all that they have, told once", func(s *config.Set) {
+		shops("woocommerce", "https://a.example.com/", "https://b.example.com/", "product.updated")(s)
+		for i := range s.Endpoints {
+			for _, event := range []string{"order.updated", "coupon.updated", "customer.updated"} {
+				s.Endpoints[i].Events[event] = config.EventRule{Recipes: []string{"product-card"}}
+			}
+		}
+	}, "/endpoints/two/source", apart},
 	{"one shop twice", shops("woocommerce", "https://a.example.com/", "https://a.example.com/", "product.updated"), "", ""},
 	{"a shop that is named, and one that may be it", shops("woocommerce", "https://a.example.com/", "", "product.updated"), "", ""},
 	{"two accounts whose ids begin anew in each", shops("zendesk", "1", "2", "zen:event-type:ticket.created"), "/endpoints/two/source", apart},
