@@ -163,7 +163,11 @@ func list[T any](ctx context.Context, p *program, s span, own client.Filter, l l
 		return p.writeJSON(found)
 	}
 	if len(found.Items) == 0 {
-		fmt.Fprintf(p.Stdout, "no %s since %s\n", l.what, f["since"])
+		like := ""
+		if slices.ContainsFunc(slices.Collect(maps.Values(own)), func(v string) bool { return v != "" }) {
+			like = " like that"
+		}
+		fmt.Fprintf(p.Stdout, "no %s%s since %s\n", l.what, like, f["since"])
 	} else if err := l.write(p.Stdout, found.Items, true); err != nil {
 		return err
 	}

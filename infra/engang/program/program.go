@@ -122,6 +122,7 @@ type program struct {
 	environment string
 	as          string
 	yes         bool
+	acts        bool // the command writes: without an answer nobody knows whether it was done
 	timeout     time.Duration
 }
 

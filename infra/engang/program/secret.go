@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -102,29 +101,6 @@ func (p *program) openDesk(ctx context.Context) (*desk, error) {
 	return &desk{p, c, v, held}, err
 }
 
-// endpoint looks an endpoint up; nil where none of that name is applied in the tenant and environment that are named.
-func (d *desk) endpoint(ctx context.Context, name string) (*control.Endpoint, error) {
-	return d.lookUp(ctx, d.c, name)
-}
-
-// ofAnybody looks an endpoint up whoever has it; nil where none of that name is applied.
-func (d *desk) ofAnybody(ctx context.Context, name string) (*control.Endpoint, error) {
-	c := *d.c
-	c.Tenant, c.Environ = "", ""
-	return d.lookUp(ctx, &c, name)
-}
-
-func (d *desk) lookUp(ctx context.Context, c *client.Client, name string) (*control.Endpoint, error) {
-	doc, err := c.Endpoint(ctx, name)
-	if refused, ok := errors.AsType[*client.Problem](err); ok && refused.Status == http.StatusNotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, d.p.explain(fmt.Errorf("look up the endpoint: %w", err)) // not by its name, which may be a secret in the wrong place
-	}
-	return &doc, nil
-}
-
 // live tells whether the endpoint as it is applied names the slot.
 func (s slot) live() bool {
 	return s.endpoint != nil && slices.Contains(s.endpoint.Secrets, "ssm:"+s.path)
@@ -181,20 +157,6 @@ func (p *program) setSecret(ctx context.Context, name string, s secretActs) erro
 		doc.Next = append(doc.Next, fmt.Sprintf("name ssm:%s in the secrets of the endpoint, and apply: until then it is not used", at.path))
 	}
 	return p.tellSecret(doc)
-}
-
-// unnamed tells whether no live provider names the key. That it cannot be told is no news: the key is stored.
-func (d *desk) unnamed(ctx context.Context, path string) bool {
-	live, err := d.c.Config(ctx)
-	if err != nil {
-		return false
-	}
-	for _, p := range live.Common.Providers {
-		if string(p.APIKey) == "ssm:"+path {
-			return false
-		}
-	}
-	return true
 }
 
 // another refuses to put a secret where another one stands, and says what puts it there.

@@ -82,6 +82,9 @@ func loopback(host string) bool {
 
 // explain adds what to do to an error of a call.
 func (p *program) explain(err error) error {
+	if errors.Is(err, client.ErrNoAnswer) && strings.Contains(err.Error(), "in time") && p.acts {
+		return fmt.Errorf("%w: whether it was done is unknown; look, or give the same command again", err)
+	}
 	if errors.Is(err, client.ErrNoAnswer) && p.deployed == nil && !strings.Contains(err.Error(), "in time") {
 		return fmt.Errorf("%w. Is it running? Start it with: %s local, or name another --target", err, p.Command)
 	}
@@ -113,6 +116,7 @@ func (p *program) sayWhere() {
 
 // agree asks before a stack is written to: a person on a terminal, --yes in a script.
 func (p *program) agree(ctx context.Context) error {
+	p.acts = true
 	switch {
 	case p.deployed == nil, p.yes:
 		return nil
