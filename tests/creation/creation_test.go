@@ -281,7 +281,7 @@ func states(t *testing.T, stdout string) map[string]string {
 // over, mends it, and passes then. Without --only it says that the API does not answer.
 func TestTheDoctorLooksTheStackOver(t *testing.T) {
 	a := open(t)
-	a.create(t, "engang", map[string]string{"DomainName": every["DomainName"], "CertificateArn": every["CertificateArn"], "Version": "1.2.3"})
+	a.create(t, "engang", map[string]string{"DomainName": every["DomainName"], "CertificateArn": every["CertificateArn"], "AlarmEmail": every["AlarmEmail"], "Version": "1.2.3"})
 	if code, _, stderr := engang(t, "sk-0123456789abcdef0123456789abcdef", "secret", "set", "models/openai", "--target", "engang", "--yes"); code != 0 {
 		t.Fatalf("secret set: exit %d %s", code, stderr)
 	}
@@ -293,14 +293,14 @@ func TestTheDoctorLooksTheStackOver(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, state, want)
 		}
 	}
-	if code != 7 || len(found) != 11 {
+	if code != 7 || len(found) != 12 {
 		t.Fatalf("exit %d %s%s", code, stdout, stderr)
 	}
 	if code, stdout, stderr := engang(t, "", append(stack, "--fix", "--yes")...); code != 0 {
 		t.Fatalf("--fix: exit %d %s%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = engang(t, "", stack...)
-	if code != 0 || !strings.Contains(stdout, "11 as they should be") || !strings.Contains(stdout, "/engang/engang: 0 below hooks/, 1 below models/") {
+	if code != 0 || !strings.Contains(stdout, "12 as they should be") || !strings.Contains(stdout, "/engang/engang: 0 below hooks/, 1 below models/") {
 		t.Fatalf("exit %d %s%s", code, stdout, stderr)
 	}
 	t.Logf("\n%s", stdout)

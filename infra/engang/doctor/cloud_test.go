@@ -40,7 +40,7 @@ const queues = "https://sqs.eu-north-1.amazonaws.com/123456789012/"
 func newCloud(t *testing.T) *cloud {
 	t.Helper()
 	c := &cloud{
-		home: "eu-north-1", status: "CREATE_COMPLETE", date: noon, more: map[string]string{"ModelConcurrency": "5", "ModelBaseUrl": "https://api.openai.com/v1"},
+		home: "eu-north-1", status: "CREATE_COMPLETE", date: noon, more: map[string]string{"ModelConcurrency": "5", "ModelBaseUrl": "https://api.openai.com/v1", "Alarms": "basic", "AlarmEmail": "ops@example.com", "AlarmTopicArn": ""},
 		outputs: map[string]string{
 			"HooksUrl": "https://a1.execute-api.eu-north-1.amazonaws.com/hooks", "ApiUrl": "https://a1.execute-api.eu-north-1.amazonaws.com/api", "TableName": "my-stack-table",
 			"BodiesBucket": "my-stack-bodies", "WorkQueueUrl": queues + "my-stack-work", "WorkDeadLetterQueueUrl": queues + "my-stack-work-dead-letters", "SecretPath": "/engang/my-stack", "Version": "1.2.3",

@@ -36,13 +36,14 @@ type Stack struct {
 	repairs []Repair
 }
 
-// Look looks at outputs, table, indexes, queues, bucket and parameters. It returns what was found, and what can be
+// Look looks at outputs, alarms, table, indexes, queues, bucket and parameters. It returns what was found, and what can be
 // mended of it. It fails in no other way than by what the checks say.
 func (s *Stack) Look(ctx context.Context) ([]Check, []Repair) {
 	s.checks, s.repairs = nil, nil
 	s.outputs()
 	s.region()
 	s.clock()
+	s.alarms()
 	s.with("TableName", []string{"table", "indexes", "expiry", "recovery"}, func(name string) { s.table(ctx, name) })
 	s.with("WorkQueueUrl", []string{"work queue"}, func(address string) { s.workQueue(ctx, address) })
 	s.with("WorkDeadLetterQueueUrl", []string{"dead letters"}, func(address string) { s.deadLetters(ctx, address) })
@@ -126,6 +127,22 @@ func (s *Stack) clock() {
 		s.add(Check{Name: "clock", State: Note, Text: differs, Remedy: "set the clock of this machine"})
 	default:
 		s.ok("clock", "this machine's clock is that of AWS, to "+text.Duration(worthALook))
+	}
+}
+
+// alarms looks whom they are told to, by what the stack was deployed with. Whoever has subscribed by hand is not seen.
+func (s *Stack) alarms() {
+	switch level, known := s.Parameters["Alarms"]; {
+	case !known:
+		s.add(Check{Name: "alarms", State: Unchecked, Text: "the stack has no parameter Alarms"})
+	case level == "none":
+		s.add(Check{Name: "alarms", State: Note, Text: "there are none: the stack was deployed with Alarms=none", Remedy: "deploy it with Alarms=basic, and an address in AlarmEmail"})
+	case s.Parameters["AlarmEmail"] == "" && s.Parameters["AlarmTopicArn"] == "":
+		s.add(Check{Name: "alarms", State: Note, Text: "nobody is named who hears of them: they reach only who has subscribed to their topic by hand", Remedy: "deploy it with an address in AlarmEmail, or a topic of yours in AlarmTopicArn"})
+	case s.Parameters["AlarmTopicArn"] != "":
+		s.ok("alarms", level+", told to the topic in AlarmTopicArn")
+	default:
+		s.ok("alarms", level+", told to the address in AlarmEmail once it is confirmed")
 	}
 }
 

@@ -32,7 +32,7 @@ func TestASoundStack(t *testing.T) {
 		got = append(got, c.Name+": "+c.Text)
 	}
 	want := []string{
-		"outputs: 8 outputs, version 1.2.3", "region: eu-north-1", "clock: this machine's clock is that of AWS, to 5.0 s", "table: my-stack-table", "indexes: list, open", "expiry: by expires_at",
+		"outputs: 8 outputs, version 1.2.3", "region: eu-north-1", "clock: this machine's clock is that of AWS, to 5.0 s", "alarms: basic, told to the address in AlarmEmail once it is confirmed", "table: my-stack-table", "indexes: list, open", "expiry: by expires_at",
 		"recovery: to a point in time", "work queue: my-stack-work; 1 message waiting", "dead letters: my-stack-work-dead-letters; 0 messages waiting", "bucket: my-stack-bodies",
 		"parameters: /engang/my-stack: 1 below hooks/, 1 below models/, 0 below targets/",
 	}
@@ -59,6 +59,10 @@ func TestWhatIsWrongWithAStack(t *testing.T) {
 		}, "region", doctor.Fault, "WorkQueueUrl is in us-east-1"},
 		{"the clock is a little off", func(c *cloud) { c.date = noon.Add(-20 * time.Second) }, "clock", doctor.Note, "20s ahead of"},
 		{"the clock is wrong", func(c *cloud) { c.date = noon.Add(3 * time.Minute) }, "clock", doctor.Fault, "3m0s behind that of AWS: from 5 minutes on signatures are refused"},
+		{"nobody hears of alarms", func(c *cloud) { c.more["AlarmEmail"] = "" }, "alarms", doctor.Note, "nobody is named who hears of them"},
+		{"there are no alarms", func(c *cloud) { c.more["Alarms"] = "none" }, "alarms", doctor.Note, "there are none"},
+		{"alarms are told to another topic", func(c *cloud) { c.more["AlarmEmail"], c.more["AlarmTopicArn"] = "", "arn:aws:sns:eu-north-1:1:x" }, "alarms", doctor.OK, "the topic in AlarmTopicArn"},
+		{"it is of a version without alarms", func(c *cloud) { delete(c.more, "Alarms") }, "alarms", doctor.Unchecked, "no parameter Alarms"},
 		{"the table is gone", func(c *cloud) { c.reply["DescribeTable"] = refuses("ResourceNotFoundException") }, "table", doctor.Fault, "the table my-stack-table that the stack names is not in eu-north-1"},
 		{"the table may not be seen", func(c *cloud) { c.reply["DescribeTable"] = refuses("AccessDeniedException") }, "table", doctor.NotAllowed, "AccessDeniedException"},
 		{"the table is in the making", func(c *cloud) { c.change("DescribeTable", `"TableStatus":"ACTIVE"`, `"TableStatus":"UPDATING"`) }, "table", doctor.Fault, "UPDATING"},

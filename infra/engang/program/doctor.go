@@ -25,7 +25,7 @@ func (p *program) doctorCommand() *cobra.Command {
 	var d doctoring
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look the target over: stack, API, configuration, secrets, models, webhooks, quotas", Args: noArguments,
-		Long: "doctor looks at a stack's outputs, region, table, indexes, expiry, recovery, queues, bucket and parameters under your own AWS identity; then at its API, at what is applied, whether every secret that it names is there " +
+		Long: "doctor looks at a stack's outputs, region, whom alarms are told to, table, indexes, expiry, recovery, queues, bucket and parameters under your own AWS identity; then at its API, at what is applied, whether every secret that it names is there " +
 			"and of its provider's form, whether each provider of models takes its key and knows its models (a look-up, which is free), whether a shop's webhooks are active where its key is configured, " +
 			"and at the account's quota of functions. On this machine there is no stack, and the models are not asked.\n\n" +
 			"It changes nothing. --fix turns on again what the template has on and can do no harm: protection of the table, expiry, recovery.\n\n" +

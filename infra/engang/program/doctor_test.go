@@ -88,7 +88,8 @@ func formation(w http.ResponseWriter, outputs map[string]string, refusal string)
 	for name, value := range outputs {
 		io.WriteString(w, `<member><OutputKey>`+name+`</OutputKey><OutputValue>`+value+`</OutputValue></member>`)
 	}
-	io.WriteString(w, `</Outputs><Parameters><member><ParameterKey>ModelConcurrency</ParameterKey><ParameterValue>5</ParameterValue></member></Parameters></member></Stacks></DescribeStacksResult></R>`)
+	io.WriteString(w, `</Outputs><Parameters><member><ParameterKey>ModelConcurrency</ParameterKey><ParameterValue>5</ParameterValue></member>`+
+		`<member><ParameterKey>Alarms</ParameterKey><ParameterValue>basic</ParameterValue></member><member><ParameterKey>AlarmEmail</ParameterKey><ParameterValue>ops@example.com</ParameterValue></member></Parameters></member></Stacks></DescribeStacksResult></R>`)
 }
 
 // liveAPI is an API that has one endpoint applied.
