@@ -73,6 +73,24 @@ func TestWhatIsNoListAndNoCounts(t *testing.T) {
 }
 
 // What the program comes with can be read, and what the template says is read from it.
+// What is billed and cannot be counted here is named.
+func TestTheSheetNamesWhatIsLeftOut(t *testing.T) {
+	l, err := cost.ReadList(infra.Prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cost.ReadCounts(infra.Counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(l.Sheet(c, "this"), "what is left out")
+	for _, text := range []string{"storage and recovery of the table", "bodies in S3", "storage of logs", "lines that Lambda itself writes", "access log", "calls of operators", "keys of your own", "configuration, pauses, breakers, secrets"} {
+		if !strings.Contains(rest, text) {
+			t.Errorf("%q is not in %s", text, rest)
+		}
+	}
+}
+
 func TestWhatComesWithTheProgram(t *testing.T) {
 	if _, err := cost.ReadList(infra.Prices); err != nil {
 		t.Error(err)

@@ -94,6 +94,7 @@ func (l List) limits(b *strings.Builder, d Deployment) {
 	b.WriteString("- Each message is taken to be a batch of its own, and each read to be a whole unit: both are upper bounds.\n")
 	b.WriteString("- Tokens are those of the sample, as the built-in stub counts them. A real model counts its own, and `engang stats` has what was really paid.\n")
 	b.WriteString("- Left out, since it depends on what is kept: storage and recovery of the table, bodies in S3 (over 16 KB), storage of logs; the gateway's access log; calls of operators; keys of your own in KMS; data that leaves AWS; taxes.\n")
+	b.WriteString("- Left out, since no test sees them: the lines that Lambda itself writes into the functions' logs for each invocation, its start and its report.\n")
 	b.WriteString("- Left out, since it is the same however many events there are: what the functions read once in seconds or minutes (configuration, pauses, breakers, secrets).\n")
 }
 

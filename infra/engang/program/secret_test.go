@@ -182,6 +182,7 @@ var givenSecrets = []givenSecret{
 	{"what everybody knows, in test", publicSecret, []string{"set", "help-test"}, 0, "for trying"},
 	{"a key of a model with a line end too many", "sk-" + firstSecret + "\n\n", []string{"set", "models/openai"}, 2, "white space"},
 	{"a key of a model with a line end inside", "sk-\n" + firstSecret, []string{"set", "models/openai"}, 2, "line end"},
+	{"a key of a model with a space inside", "sk-0123 456789abcdef", []string{"set", "models/openai"}, 2, "white space inside"},
 	{"no key of a model", "\n", []string{"set", "models/openai"}, 2, "empty"},
 	{"half a key of a model", "sk-123", []string{"set", "models/openai"}, 2, "fewer than 8"},
 	{"a key of a model", "sk-" + firstSecret, []string{"set", "models/openai"}, 0, ""},

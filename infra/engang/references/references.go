@@ -142,6 +142,8 @@ func NoKey(value secrets.Value) string {
 		return "it is the secret of a webhook"
 	case value.IsBlank():
 		return "it stands for a secret that nobody has filled in"
+	case strings.ContainsFunc(text, unicode.IsSpace): // torn or pasted twice: no provider issues one
+		return "it has white space inside"
 	}
 	return ""
 }

@@ -76,6 +76,7 @@ func TestSecretsAreWhatTheyHaveToBe(t *testing.T) {
 		{"that of another environment", "test", func(s store) { s["hooks/pay/1"] = s["hooks/live-pay/1"] }, payAt, "the same secret as of endpoint live-pay in production", ""},
 		{"the same under two references", "test", func(s store) { s["hooks/pay/2"] = s["hooks/pay/1"] }, "", "", "/endpoints/pay/secrets/1"},
 		{"no key of models", "test", func(s store) { delete(s, "models/openai") }, "/providers/openai/api_key", "leads to nothing", ""},
+		{"a key of models with a space", "test", func(s store) { s["models/openai"] = "sk-0123 456789abcdef" }, "/providers/openai/api_key", "white space inside", ""},
 		{"a key of models with a line end", "test", func(s store) { s["models/openai"] = "sk-0123\n" }, "/providers/openai/api_key", "white space", ""},
 		{"a placeholder as a key", "test", func(s store) { s["models/openai"] = "YOUR_OPENAI_API_KEY" }, "/providers/openai/api_key", "nobody has filled in", ""},
 		{"a key that is no text", "test", func(s store) { s["models/openai"] = "sk-0123456789\xff" }, "/providers/openai/api_key", "UTF-8", ""},

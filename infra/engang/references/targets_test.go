@@ -15,6 +15,7 @@ func TestKeysOfTargetsAreWhatTheyHaveToBe(t *testing.T) {
 		"a sound one":                  {"ck_0123456789abcdef:cs_0123456789abcdef", ""},
 		"nothing":                      {"", "leads to nothing"},
 		"white space":                  {"  ", "it is empty"},
+		"a space":                      {"ck_0123456789abcdef: cs_0123456789abcdef", "white space inside"},
 		"a line end":                   {"ck_0123456789abcdef:cs_0123456789abcdef\n", "white space at an end"},
 		"half of one":                  {"ck_0123456789abcdef", "joined by a colon"},
 		"the other half first":         {"cs_0123456789abcdef:ck_0123456789abcdef", "joined by a colon"},
