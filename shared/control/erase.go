@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"engang/shared/document"
 	"engang/shared/inbox"
 	"engang/shared/object"
 	"engang/shared/operation"
@@ -16,7 +17,6 @@ import (
 
 // Eraser is the table, as far as erasing goes. Each of its writes may be repeated.
 type Eraser interface {
-	Cancel(ctx context.Context, c operation.Cancellation) error
 	EmptyEvent(ctx context.Context, id inbox.EventID, at time.Time) error
 	DeleteWork(ctx context.Context, d operation.Deletion) (operation.Deleted, error)
 }
@@ -41,31 +41,39 @@ type Erased struct {
 	Object      string            `json:"object"`
 	Tenant      string            `json:"tenant"`
 	Environment string            `json:"environment"`
-	DryRun      bool              `json:"dry_run"` // it only counted
-	At          time.Time         `json:"at"`      // when the erasure began: what is received later is new work
-	Events      int               `json:"events"`  // emptied; each stays known, so that its repeat stays a repeat
-	Batches     int               `json:"batches"` // emptied deliveries that held it among others
-	Bodies      int               `json:"bodies"`  // removed from the bucket
-	Cancelled   int               `json:"cancelled"`
+	DryRun      bool              `json:"dry_run"`      // it only counted
+	At          time.Time         `json:"at"`           // when the erasure began: what is received later is new work
+	Events      int               `json:"events"`       // emptied; each stays known, so that its repeat stays a repeat
+	Batches     int               `json:"batches"`      // emptied deliveries that held it among others
+	Bodies      int               `json:"bodies"`       // removed from the bucket
+	Cancelled   int               `json:"cancelled"`    // operations that were not at their end
 	Items       int               `json:"items"`        // removed: operations, attempts, results
 	EffectsSent []json.RawMessage `json:"effects_sent"` // which are not undone; none until effects exist
+	WaitsFor    []string          `json:"waits_for"`    // deliveries that hold it among others and are not taken apart: the end comes after that
 	AgainAt     *time.Time        `json:"again_at"`     // something may still be under way, and is over by then: go on then, with Next
 	Next        string            `json:"next"`         // asks for the rest; empty at the end
 }
 
 // The stages of an erasure.
 const (
-	stageWalk   = "walk"   // through all events
-	stageSecond = "second" // what was under way at the first is over
+	stageWalk  = "walk"  // through the events
+	stageAgain = "again" // what was under way at the walk before is over
 )
+
+// mostHeld is how many bytes of deliveries of many events one call looks through, beside the last.
+const mostHeld = 4 << 20
 
 // Erase erases an object: it stops work that is under way, empties the object's events with their bodies, and
 // removes operations, attempts and results. It takes several calls, one page each, until Next is empty; each
 // may be repeated, and one that was interrupted is gone on with, or begun again. An event that was received
 // after the erasure began is new work, which nothing is taken from.
 //
-// Where something was under way, a worker may hold an event that it has read before, and leave an operation
-// or a result behind. By AgainAt it has come to its end, and the last call removes what it left.
+// There is always a second look, at AgainAt: until then a receiver or a catch-up may store what it took before the
+// erasure began, the list of events may be late, and a worker may hold an event that it has read before, and leave an
+// operation or a result behind. Where something is met that is under way then, there is another one.
+//
+// A delivery of many events that holds the object's id is emptied once it is settled or dismissed: what else came
+// with it has bodies of its own. Before, it is all that there is of the others, and the erasure waits for it.
 //
 // It is recorded before anything is done, once. It returns [problem.ErrIdentity], [ErrReason], [ErrCursor].
 func (c *Control) Erase(ctx context.Context, scope object.Scope, in Erasure) (Erased, error) {
@@ -79,7 +87,7 @@ func (c *Control) Erase(ctx context.Context, scope object.Scope, in Erasure) (Er
 	if err != nil {
 		return Erased{}, err
 	}
-	doc := Erased{Kind: "erasure", Object: in.Object.String(), Tenant: scope.Tenant, Environment: scope.Environment, DryRun: in.DryRun, At: j.At, EffectsSent: []json.RawMessage{}}
+	doc := Erased{Kind: "erasure", Object: in.Object.String(), Tenant: scope.Tenant, Environment: scope.Environment, DryRun: in.DryRun, At: j.At, EffectsSent: []json.RawMessage{}, WaitsFor: []string{}}
 	x := &eraser{Control: c, scope: scope, in: in, journey: j, doc: &doc}
 	if !in.DryRun {
 		if err := c.recordJourney(ctx, j, in.Reason); err != nil {
@@ -99,24 +107,39 @@ type eraser struct {
 	in      Erasure
 	journey journey
 	doc     *Erased
-	counted []inbox.EventID // batches, where nothing is emptied that would tell
+	held    int // bytes looked through of deliveries of many events
 }
 
 func (x *eraser) page(ctx context.Context) error {
 	switch x.journey.Stage {
 	case "":
-		// Work first, so that nothing that is stopped goes on while many events are looked through.
-		if err := x.work(ctx); err != nil {
-			return err
-		}
-		x.journey.Stage = stageWalk
-		return x.walkOn(ctx)
+		x.journey.Busy, x.journey.Since = x.journey.At.Add(x.d.OpenAge), x.journey.At.Add(-x.d.OpenAge)
+		return x.round(ctx)
 	case stageWalk:
 		return x.walkOn(ctx)
-	case stageSecond:
-		return x.second(ctx)
+	case stageAgain:
+		return x.again(ctx)
 	}
 	return ErrCursor
+}
+
+// again begins one more round, if its time has come.
+func (x *eraser) again(ctx context.Context) error {
+	if x.d.Now().Before(x.journey.Busy) {
+		return x.later()
+	}
+	x.journey.Again, x.journey.Busy = true, time.Time{}
+	return x.round(ctx)
+}
+
+// round looks through everything. Work comes first, so that nothing that is stopped goes on while many events are
+// looked through.
+func (x *eraser) round(ctx context.Context) error {
+	if err := x.work(ctx); err != nil {
+		return err
+	}
+	x.journey.Stage = stageWalk
+	return x.walkOn(ctx)
 }
 
 // walkOn goes through the events that may be of the object, as many as one call may read.
@@ -125,33 +148,42 @@ func (x *eraser) walkOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for x.held < mostHeld {
 		e, ok, err := w.next(ctx)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			x.journey.Place = w.cursor()
+			return x.walked()
+		case e.ReceivedAt.After(x.journey.At):
+		case e.Object == x.in.Object.String():
+			err = x.event(ctx, inbox.EventID(e.ID))
+		case e.Type == webhook.SplitType:
+			err = x.batch(ctx, inbox.EventID(e.ID))
+		}
 		if err != nil {
 			return err
 		}
-		if !ok {
-			break
-		}
-		if e.Object != x.in.Object.String() || e.ReceivedAt.After(x.journey.At) {
-			continue
-		}
-		if err := x.event(ctx, inbox.EventID(e.ID)); err != nil {
-			return err
-		}
 	}
-	if x.journey.Place = w.cursor(); x.journey.Place != "" {
-		return x.goOn()
-	}
-	return x.again()
+	x.journey.Place = w.cursor()
+	return x.walked()
 }
 
-// again asks for one more call where something may still be under way.
-func (x *eraser) again() error {
-	if x.in.DryRun || x.journey.Busy.IsZero() {
+// walked asks for the rest of the walk, or, behind it, for one more round where something may still be under way.
+func (x *eraser) walked() error {
+	switch {
+	case x.journey.Place != "":
+		return x.goOn()
+	case x.in.DryRun, x.journey.Busy.IsZero():
 		return nil
 	}
-	x.journey.Stage, x.doc.AgainAt = stageSecond, at(x.journey.Busy)
+	x.journey.Stage = stageAgain
+	return x.later()
+}
+
+func (x *eraser) later() error {
+	x.doc.AgainAt = at(x.journey.Busy)
 	return x.goOn()
 }
 
@@ -163,146 +195,79 @@ func (x *eraser) goOn() (err error) {
 // busy notes that a worker may be under way that has read what is taken away now.
 func (x *eraser) busy() { x.journey.Busy = x.d.Now().Add(x.d.OpenAge).UTC() }
 
-// second removes what workers left that were under way at the first.
-func (x *eraser) second(ctx context.Context) error {
-	if x.d.Now().Before(x.journey.Busy) {
-		return x.again()
-	}
-	if x.in.DryRun { // it has none
-		return ErrCursor
-	}
-	if err := x.vouched(ctx); err != nil {
-		return err
-	}
-	wait, late := x.journey.Wait, x.journey.Late
-	x.journey.Busy, x.journey.Wait = time.Time{}, nil
-	for _, id := range wait {
-		if err := x.batch(ctx, id); err != nil {
-			return err
-		}
-	}
-	for _, id := range late {
-		n, err := x.d.Shredder.Erase(ctx, id)
-		if err != nil {
-			return err
-		}
-		x.doc.Bodies += n
-	}
-	if err := x.work(ctx); err != nil {
-		return err
-	}
-	return x.again()
+// moving tells whether a worker may be under way with an event: it is open, or was a moment ago.
+func (x *eraser) moving(e inbox.Event) bool {
+	return e.State == inbox.Received || x.d.Now().Sub(e.EndedAt) < x.d.OpenAge
 }
 
-// vouched refuses a cursor that names what is not shown to be of such an erasure: an event that has not been erased, or
-// a delivery of many events that no erased one came with.
-func (x *eraser) vouched(ctx context.Context) error {
-	var late []inbox.Event
-	for _, id := range x.journey.Late {
-		e, _, _, err := x.whole(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case e.Scope != x.scope || e.Erased.IsZero(): // or gone
-			return ErrCursor
-		}
-		late = append(late, e)
-	}
-	for _, id := range x.journey.Wait {
-		p, _, there, err := x.whole(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case there && !slices.ContainsFunc(late, func(e inbox.Event) bool { return together(p, e) }):
-			return ErrCursor
-		}
-	}
-	return nil
-}
+// before tells whether an item belongs to an event that was received before the erasure began.
+func (x *eraser) before(r object.Rank) bool { return !r.ReceivedAt().After(x.journey.At) }
 
-// together tells whether an event may have come with others in one delivery.
-func together(delivery, e inbox.Event) bool {
-	return delivery.Batch && delivery.Scope == e.Scope && delivery.Endpoint == e.Endpoint && delivery.ReceivedAt.Equal(e.ReceivedAt)
-}
-
-// work stops what is under way, empties the events that work names, and removes the work.
+// work empties the events that work names, and removes the work. Events come first, so that nobody who reads one
+// now makes its operation again; with the operation whoever works on it loses his lease.
 func (x *eraser) work(ctx context.Context) error {
 	all, err := x.collect(ctx, x.scope, x.in.Object)
 	if err != nil {
 		return err
 	}
-	var keep []inbox.EventID
-	for _, id := range all.named() {
-		e, _, there, err := x.whole(ctx, id)
-		if err != nil {
-			return err
-		}
-		if there && e.Object == x.in.Object && e.ReceivedAt.After(x.journey.At) {
-			keep = append(keep, id)
-		}
-	}
 	for _, o := range all.ops {
-		if err := x.stop(ctx, o, keep); err != nil {
-			return err
+		if cancellable(o) && o.State != operation.Review && x.before(o.Rank) {
+			x.busy()
 		}
 	}
+	if x.in.DryRun { // the walk counts the events
+		x.count(all)
+		return nil
+	}
 	for _, id := range all.named() {
-		if slices.Contains(keep, id) || x.in.DryRun { // the walk counts them
-			continue
-		}
 		if err := x.event(ctx, id); err != nil {
 			return err
 		}
 	}
-	if x.in.DryRun {
-		x.doc.Items += len(all.ops) + len(all.losing) + len(all.results)
-		return nil
-	}
-	deleted, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Keep: keep})
+	deleted, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Until: x.journey.At})
 	x.doc.Items += deleted.Items
+	x.doc.Cancelled += deleted.Stopped
 	return err
 }
 
-// stop cancels an operation that is not at its end, so that whoever works on it is fenced. One that has come
-// to its end meanwhile needs it no more.
-func (x *eraser) stop(ctx context.Context, o operation.Operation, keep []inbox.EventID) error {
-	if !cancellable(o) || slices.Contains(keep, o.Event) {
-		return nil
+// count counts the work that would be removed.
+func (x *eraser) count(all collection) {
+	kept := map[operation.Key]bool{}
+	for _, o := range all.ops {
+		switch {
+		case !x.before(o.Rank):
+			kept[o.Key] = true
+			continue
+		case cancellable(o):
+			x.doc.Cancelled++
+		}
+		x.doc.Items++
 	}
-	if o.State != operation.Review {
-		x.busy()
+	for _, l := range all.losing {
+		if !kept[l.Key] {
+			x.doc.Items++
+		}
 	}
-	x.doc.Cancelled++
-	if x.in.DryRun {
-		return nil
+	for _, r := range all.results {
+		if x.before(r.Rank) {
+			x.doc.Items++
+		}
 	}
-	now := x.d.Now()
-	err := x.d.Eraser.Cancel(ctx, operation.Cancellation{
-		Key: o.Key, Token: o.Token, By: x.in.By, Note: x.in.Reason, WriteID: x.d.NewID(), Now: now, ExpiresAt: now.Add(longest),
-	})
-	if errors.Is(err, operation.ErrRefused) || errors.Is(err, operation.ErrNotFound) {
-		x.doc.Cancelled--
-		return nil
-	}
-	return err
 }
 
-// event empties an event of the object. Its bodies go first: once the event is empty, nothing names them.
+// event empties an event of the object that was received before the erasure began.
 func (x *eraser) event(ctx context.Context, id inbox.EventID) error {
-	e, _, there, err := x.whole(ctx, id)
-	if err != nil || !there || e.Object != x.in.Object {
-		return err // gone, or emptied already
+	e, _, _, err := x.whole(ctx, id)
+	if err != nil || e.Object != x.in.Object || e.ReceivedAt.After(x.journey.At) {
+		return err // gone, emptied already, or new work
 	}
-	// Whoever read it may still be at work on it: it is open, or was a moment ago.
-	if e.State == inbox.Received || x.d.Now().Sub(e.EndedAt) < x.d.OpenAge {
+	if x.moving(e) {
 		x.busy()
-	}
-	if err := x.parents(ctx, e); err != nil {
-		return err
 	}
 	return x.empty(ctx, e)
 }
 
+// empty takes away what an event holds. Its bodies go first: once the event is empty, nothing names them.
 func (x *eraser) empty(ctx context.Context, e inbox.Event) error {
 	count := &x.doc.Events
 	if e.Batch {
@@ -323,58 +288,65 @@ func (x *eraser) empty(ctx context.Context, e inbox.Event) error {
 	return x.d.Eraser.EmptyEvent(ctx, e.ID, x.d.Now())
 }
 
-// parents empties the delivery that brought the event among others, which holds it too. The others have
-// bodies of their own.
-func (x *eraser) parents(ctx context.Context, e inbox.Event) error {
-	if row, ok := webhook.Lookup(e.Provider); !ok || !row.Splits() {
-		return nil
-	}
-	day, after := midnight(e.ReceivedAt), fmt.Sprintf("%013d#", e.ReceivedAt.UnixMilli()+1)
-	for {
-		ids, next, err := x.d.Store.Listed(ctx, x.scope, day, after, 25)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			p, _, there, err := x.whole(ctx, id)
-			switch {
-			case err != nil:
-				return err
-			case there && p.ReceivedAt.Before(e.ReceivedAt):
-				return nil
-			case there && together(p, e):
-				if err := x.batch(ctx, id); err != nil {
-					return err
-				}
-				if slices.Contains(x.journey.Wait, id) && !slices.Contains(x.journey.Late, e.ID) {
-					x.journey.Late = append(x.journey.Late, e.ID)
-				}
-			}
-		}
-		if next == "" {
-			return nil
-		}
-		after = next
-	}
-}
-
-// batch empties a delivery of many events once all of them are stored. Before, it is all that there is of the
-// others.
+// batch empties a delivery of many events that holds the object's, once the others are stored: before, it is all
+// that there is of them. What it brought a moment ago, or will bring, is looked for in the next round.
 func (x *eraser) batch(ctx context.Context, id inbox.EventID) error {
-	p, _, there, err := x.whole(ctx, id)
-	if err != nil || !there || !p.Batch || p.Body.Key == "" && len(p.Body.Packed) == 0 {
+	p, _, _, err := x.whole(ctx, id)
+	if err != nil || !p.Batch { // or gone
 		return err
 	}
-	if x.in.DryRun && slices.Contains(x.counted, id) {
-		return nil
+	held, err := x.holds(ctx, p)
+	if err != nil || !held {
+		return err
 	}
-	x.counted = append(x.counted, id)
-	if p.State == inbox.Received {
+	stored := p.State == inbox.Settled || p.Dismissed != nil
+	if !stored || x.moving(p) {
 		x.busy()
-		if !slices.Contains(x.journey.Wait, id) {
-			x.journey.Wait = append(x.journey.Wait, id)
+		if p.ReceivedAt.Before(x.journey.Since) {
+			x.journey.Since = p.ReceivedAt
 		}
+	}
+	if !stored && !x.in.DryRun {
+		x.doc.WaitsFor = append(x.doc.WaitsFor, string(id))
 		return nil
 	}
 	return x.empty(ctx, p)
+}
+
+// holds tells whether a delivery of many events holds the object's id, wherever it stands: what is made of the
+// delivery depends on settings that may have changed since.
+func (x *eraser) holds(ctx context.Context, p inbox.Event) (bool, error) {
+	if p.Body.Key == "" && len(p.Body.Packed) == 0 {
+		return false, nil
+	}
+	raw, err := x.d.Bodies.Read(ctx, p.Body)
+	if errors.Is(err, ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	x.held += len(raw)
+	doc, err := document.Decode(raw)
+	if err != nil {
+		return false, fmt.Errorf("read delivery %s: %w", p.ID, err)
+	}
+	return mentions(doc, x.in.Object.Value), nil
+}
+
+// mentions tells whether a text, or a number as it was written, stands anywhere in a document.
+func mentions(doc any, id string) bool {
+	switch v := doc.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(one any) bool { return mentions(one, id) })
+	case map[string]any:
+		for _, one := range v {
+			if mentions(one, id) {
+				return true
+			}
+		}
+		return false
+	}
+	text, ok := document.Text(doc)
+	return ok && text == id
 }

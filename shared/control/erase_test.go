@@ -41,16 +41,6 @@ func (d *office) control() *control.Control {
 	})
 }
 
-func (d *office) Cancel(_ context.Context, c operation.Cancellation) error {
-	i := slices.IndexFunc(d.ops, func(o operation.Operation) bool { return o.Key == c.Key })
-	if i < 0 || d.ops[i].Token != c.Token || d.ops[i].State == operation.Completed {
-		return &operation.RefusedError{}
-	}
-	d.acts = append(d.acts, "cancel "+c.Key.String())
-	d.ops[i].State, d.ops[i].Category = operation.Failed, operation.CategoryCancelled
-	return nil
-}
-
 func (d *office) EmptyEvent(_ context.Context, id inbox.EventID, at time.Time) error {
 	e := d.events[id]
 	d.acts = append(d.acts, "empty "+string(id))
@@ -60,19 +50,25 @@ func (d *office) EmptyEvent(_ context.Context, id inbox.EventID, at time.Time) e
 
 func (d *office) DeleteWork(_ context.Context, w operation.Deletion) (operation.Deleted, error) {
 	var done operation.Deleted
-	of := func(id object.ID, event inbox.EventID) bool {
+	of := func(id object.ID, rank object.Rank) bool {
 		switch {
 		case id != w.Object:
 			return false
-		case slices.Contains(w.Keep, event):
+		case rank.ReceivedAt().After(w.Until):
 			done.Kept++
 			return false
 		}
 		done.Items++
 		return true
 	}
-	d.ops = slices.DeleteFunc(d.ops, func(o operation.Operation) bool { return of(o.Key.Object, o.Event) })
-	d.results = slices.DeleteFunc(d.results, func(r operation.Result) bool { return of(r.Object, r.Event) })
+	d.ops = slices.DeleteFunc(d.ops, func(o operation.Operation) bool {
+		gone := of(o.Key.Object, o.Rank)
+		if gone && slices.Contains(operation.Cancel.From, o.State) {
+			done.Stopped++
+		}
+		return gone
+	})
+	d.results = slices.DeleteFunc(d.results, func(r operation.Result) bool { return of(r.Object, r.Rank) })
 	d.acts = append(d.acts, "delete "+w.Object.String())
 	return done, nil
 }
@@ -95,25 +91,48 @@ func (d *office) Read(ctx context.Context, b inbox.Body) ([]byte, error) {
 
 var chair = object.ID{Kind: "product", Value: "794"}
 
-// some goes on with an erasure until something is waited for or it is over, and adds up what its calls say.
-func (d *office) some(t *testing.T, in control.Erasure) control.Erased {
+// ask makes one call of an erasure.
+func (d *office) ask(t *testing.T, in control.Erasure) control.Erased {
 	t.Helper()
 	in.Object = chair
 	if !in.DryRun {
 		in.By, in.Reason = "ann", "asked to"
 	}
-	var sum control.Erased
+	got, err := d.control().Erase(t.Context(), shop, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// some goes on with an erasure until something is waited for or it is over, and adds up what its calls say.
+func (d *office) some(t *testing.T, in control.Erasure) (sum control.Erased) {
+	t.Helper()
 	for range 50 {
-		got, err := d.control().Erase(t.Context(), shop, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := d.ask(t, in)
 		got.Events, got.Batches, got.Bodies = got.Events+sum.Events, got.Batches+sum.Batches, got.Bodies+sum.Bodies
-		got.Cancelled, got.Items = got.Cancelled+sum.Cancelled, got.Items+sum.Items
+		got.Cancelled, got.Items, got.WaitsFor = got.Cancelled+sum.Cancelled, got.Items+sum.Items, append(sum.WaitsFor, got.WaitsFor...)
 		sum = got
 		if in.After = got.Next; in.After == "" || got.AgainAt != nil {
 			return sum
 		}
+	}
+	t.Fatal("it never comes to an end")
+	return sum
+}
+
+// rest goes on with an erasure at the time that it names, until it is over.
+func (d *office) rest(t *testing.T, from control.Erased) (sum control.Erased) {
+	t.Helper()
+	for range 10 {
+		if from.Next == "" {
+			return sum
+		}
+		if from.AgainAt != nil {
+			d.now = *from.AgainAt
+		}
+		from = d.some(t, control.Erasure{After: from.Next})
+		sum.Events, sum.Batches, sum.Items, sum.Cancelled = sum.Events+from.Events, sum.Batches+from.Batches, sum.Items+from.Items, sum.Cancelled+from.Cancelled
 	}
 	t.Fatal("it never comes to an end")
 	return sum
@@ -150,8 +169,10 @@ func TestNothingIsLeftOfAnErasedObject(t *testing.T) {
 	d.operation(ancient, "cc")
 
 	got := d.some(t, control.Erasure{})
+	soon := noon.Add(5 * time.Minute)
 	want := control.Erased{
-		Kind: "erasure", Object: "product:794", Tenant: "shop", Environment: "test", At: noon, Events: 3, Bodies: 3, Items: 4, EffectsSent: got.EffectsSent,
+		Kind: "erasure", Object: "product:794", Tenant: "shop", Environment: "test", At: noon, Events: 3, Bodies: 3, Items: 4, EffectsSent: got.EffectsSent, WaitsFor: got.WaitsFor,
+		AgainAt: &soon, Next: got.Next,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("erased (-want +got):\n%s", diff)
@@ -164,6 +185,9 @@ func TestNothingIsLeftOfAnErasedObject(t *testing.T) {
 	}
 	if e := d.events[other.ID]; e.Object.IsZero() || len(d.ops) != 1 || len(d.results) != 1 || d.bucket[other.ID] != 1 {
 		t.Errorf("of another object: %+v, %d operations", e, len(d.ops))
+	}
+	if more := d.rest(t, got); more.Events+more.Items != 0 {
+		t.Errorf("the second look: %+v", more)
 	}
 	entry := audit.Entry{Scope: shop, At: noon, ID: "id-1", By: "ann", Act: "erase", Target: "product:794", Reason: "asked to", ExpiresAt: noon.AddDate(0, 0, 400)}
 	if diff := cmp.Diff([]audit.Entry{entry}, slices.Compact(d.trail)); diff != "" {
@@ -183,14 +207,16 @@ func TestADryRunOnlyCounts(t *testing.T) {
 	d.operation(e, "aa")
 	d.operation(d.event(2, "product:794", 500), "bb")
 	d.ops[1].State = operation.Pending
+	later := d.operation(d.event(3, "product:794", -1), "cc")
+	d.losing = []operation.Losing{{Key: d.ops[0].Key}, {Key: later.Key}}
 	got := d.some(t, control.Erasure{DryRun: true})
 	want := control.Erased{
-		Kind: "erasure", Object: "product:794", Tenant: "shop", Environment: "test", DryRun: true, At: noon, Events: 2, Bodies: 1, Cancelled: 1, Items: 4, EffectsSent: got.EffectsSent,
+		Kind: "erasure", Object: "product:794", Tenant: "shop", Environment: "test", DryRun: true, At: noon, Events: 2, Bodies: 1, Cancelled: 1, Items: 5, EffectsSent: got.EffectsSent, WaitsFor: got.WaitsFor,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(d.acts) != 0 || len(d.trail) != 0 || len(d.left(t)) != 6 {
+	if len(d.acts) != 0 || len(d.trail) != 0 || len(d.left(t)) != 9 {
 		t.Errorf("did %v, recorded %v, left %v", d.acts, d.trail, d.left(t))
 	}
 }
@@ -200,14 +226,14 @@ func TestWhatIsUnderWayIsStoppedAndLookedAfterOnceMore(t *testing.T) {
 	open := d.event(1, "product:794", 2)
 	open.State = inbox.Received
 	d.events[open.ID] = open
-	running := d.operation(open, "aa")
+	d.operation(open, "aa")
 	d.ops[0].State, d.results = operation.Running, nil
 
 	first := d.some(t, control.Erasure{})
 	if first.Cancelled != 1 || first.AgainAt == nil || !first.AgainAt.Equal(noon.Add(5*time.Minute)) || first.Next == "" {
 		t.Fatalf("first calls: %+v", first)
 	}
-	if diff := cmp.Diff([]string{"cancel " + running.Key.String(), "empty " + string(open.ID), "delete product:794"}, d.acts); diff != "" {
+	if diff := cmp.Diff([]string{"empty " + string(open.ID), "delete product:794"}, d.acts); diff != "" {
 		t.Errorf("acts (-want +got):\n%s", diff)
 	}
 
@@ -225,7 +251,7 @@ func TestWhatIsUnderWayIsStoppedAndLookedAfterOnceMore(t *testing.T) {
 	}
 	d.now = *first.AgainAt
 	last, err := d.control().Erase(t.Context(), shop, in)
-	if err != nil || last.Next != "" || last.AgainAt != nil || last.Items != 2 {
+	if err != nil || last.Next != "" || last.AgainAt != nil || last.Items != 2 || last.Events != 0 {
 		t.Errorf("last call: %+v, %v", last, err)
 	}
 	want := []string{string(fresh.ID), "product:794/product-card@3/ee", "result of " + string(fresh.ID)}
@@ -241,13 +267,55 @@ func TestWhatIsUnderWayIsStoppedAndLookedAfterOnceMore(t *testing.T) {
 func TestWhatWasSettledAMomentAgoIsLookedAfterOnceMore(t *testing.T) {
 	for _, c := range []struct {
 		minutes int
-		again   bool
-	}{{4, true}, {6, false}} {
+		rounds  []time.Duration // after noon
+	}{{4, []time.Duration{5, 12}}, {6, []time.Duration{5}}} {
 		d := newOffice()
-		d.event(1, "product:794", c.minutes)
-		if got := d.some(t, control.Erasure{}); (got.AgainAt != nil) != c.again {
-			t.Errorf("settled %d minutes ago: %+v", c.minutes, got)
+		got := d.some(t, control.Erasure{})
+		d.event(1, "product:794", c.minutes-7) // it was received before, and is stored now: settled seven minutes later
+		e := d.events[inbox.NewEventID(shop, "woo-shop", "1")]
+		e.ReceivedAt = noon.Add(-time.Minute)
+		d.events[e.ID] = e
+		d.now = noon.Add(7 * time.Minute)
+		for _, after := range c.rounds {
+			if got.AgainAt == nil || !got.AgainAt.Equal(noon.Add(after*time.Minute)) {
+				t.Fatalf("settled %d minutes ago: again at %v, want %d minutes after", c.minutes, got.AgainAt, after)
+			}
+			d.now = d.now.Add(max(0, got.AgainAt.Sub(d.now)))
+			got = d.some(t, control.Erasure{After: got.Next})
 		}
+		if got.Next != "" || d.left(t) != nil {
+			t.Errorf("settled %d minutes ago: it goes on at %v, left %v", c.minutes, got.AgainAt, d.left(t))
+		}
+	}
+}
+
+// A receiver or a catch-up that took it before the erasure began may store it behind the walk, and the list of events
+// may be late.
+func TestWhatIsStoredBehindTheWalkIsErasedInTheSecond(t *testing.T) {
+	d := newOffice()
+	first := d.some(t, control.Erasure{})
+	if first.AgainAt == nil || !first.AgainAt.Equal(noon.Add(5*time.Minute)) {
+		t.Fatalf("nothing was under way: %+v", first)
+	}
+	late := d.event(1, "product:794", 1)
+	d.operation(late, "aa")
+	d.event(2, "product:794", 4)
+	later := d.event(3, "product:794", -1)
+	if rest := d.rest(t, first); rest.Events != 2 || rest.Items != 2 {
+		t.Errorf("%+v", rest)
+	}
+	if left := d.left(t); !slices.Equal(left, []string{string(later.ID)}) {
+		t.Errorf("left %v", left)
+	}
+}
+
+// The second look goes no further back than what may be late.
+func TestTheSecondLookIsShort(t *testing.T) {
+	d := newOffice()
+	first := d.some(t, control.Erasure{})
+	d.lists, d.now = 0, *first.AgainAt
+	if got := d.ask(t, control.Erasure{After: first.Next}); got.Next != "" || d.lists > 2 {
+		t.Errorf("%d lists, next %q", d.lists, got.Next)
 	}
 }
 
@@ -270,60 +338,14 @@ func TestAnErasureOfManyEventsGoesOnWhereItStopped(t *testing.T) {
 		t.Fatalf("the same call again: %+v, %v", again, err)
 	}
 	in.After = first.Next
-	if rest := d.some(t, in); rest.Events != 200-first.Events {
+	rest := d.some(t, in)
+	if rest.Events != 200-first.Events {
 		t.Errorf("%d events, then %d, want 200 in all", first.Events, rest.Events)
 	}
+	d.rest(t, rest)
 	if left := d.left(t); left != nil {
 		t.Errorf("left: %v", left)
 	}
-}
-
-// A delivery of many events holds the object's event too; its others have bodies of their own.
-func TestTheDeliveryThatBroughtTheEventAmongOthersIsEmptiedToo(t *testing.T) {
-	build := func() (d *office, parent, mine, other inbox.Event) {
-		d = newOffice()
-		mine, other, parent = d.event(1, "product:794", 60), d.event(2, "product:8", 60), d.event(3, "product:0", 60)
-		d.event(4, "product:9", 61)
-		parent.Object, parent.Batch, parent.Endpoint, parent.Outcome = object.ID{}, true, "hub", inbox.Split
-		mine.Endpoint, other.Endpoint, mine.Provider = "hub", "hub", "hubspot"
-		d.events[mine.ID], d.events[other.ID], d.events[parent.ID] = mine, other, parent
-		return d, parent, mine, other
-	}
-	t.Run("taken apart", func(t *testing.T) {
-		d, parent, mine, other := build()
-		if got := d.some(t, control.Erasure{DryRun: true}); got.Batches != 1 || got.Events != 1 {
-			t.Errorf("counted %+v", got)
-		}
-		got := d.some(t, control.Erasure{})
-		if got.Batches != 1 || got.Events != 1 || len(d.events[parent.ID].Body.Packed) != 0 || len(d.events[mine.ID].Body.Packed) != 0 || len(d.events[other.ID].Body.Packed) == 0 {
-			t.Errorf("%+v; parent %+v", got, d.events[parent.ID])
-		}
-	})
-	t.Run("not yet: it is all that there is of the others", func(t *testing.T) {
-		d, parent, mine, _ := build()
-		parent.State = inbox.Received
-		d.events[parent.ID] = parent
-		first := d.some(t, control.Erasure{})
-		if first.Batches != 0 || first.AgainAt == nil || len(d.events[parent.ID].Body.Packed) == 0 {
-			t.Fatalf("%+v", first)
-		}
-		parent.State, d.now = inbox.Settled, *first.AgainAt
-		d.events[parent.ID] = parent
-		d.bucket[mine.ID] = 1 // taken apart meanwhile, it brought the erased one's body once more
-		if got := d.some(t, control.Erasure{After: first.Next}); got.Batches != 1 || len(d.events[parent.ID].Body.Packed) != 0 || d.bucket[mine.ID] != 0 {
-			t.Errorf("%+v, bucket %v", got, d.bucket)
-		}
-	})
-	t.Run("of another endpoint, or of another time", func(t *testing.T) {
-		for _, change := range []func(*inbox.Event){func(e *inbox.Event) { e.Endpoint = "hub-2" }, func(e *inbox.Event) { e.ReceivedAt = e.ReceivedAt.Add(time.Millisecond) }} {
-			d, parent, _, _ := build()
-			change(&parent)
-			d.events[parent.ID] = parent
-			if got := d.some(t, control.Erasure{}); got.Batches != 0 || len(d.events[parent.ID].Body.Packed) == 0 {
-				t.Errorf("%+v", got)
-			}
-		}
-	})
 }
 
 // A receiver's clock may be ahead of ours: what it took after the erasure began is not meant.

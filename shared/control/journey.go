@@ -35,15 +35,15 @@ type errand struct {
 // caller as a cursor, so that it can be gone on with after an interruption. A caller may write a cursor as well: what
 // it says is taken for nothing but a place, and only within the errand that the call itself names.
 type journey struct {
-	Of    errand          `json:"of"`
-	ID    string          `json:"id"` // of the one audit entry of the act
-	At    time.Time       `json:"at"` // when it began: what is received later is not meant
-	Stage string          `json:"stage"`
-	Place string          `json:"place,omitempty"` // of the walk through the events
-	Index int             `json:"index,omitempty"`
-	Busy  time.Time       `json:"busy,omitzero"`  // until when something may be under way
-	Wait  []inbox.EventID `json:"wait,omitempty"` // deliveries of many events that are not taken apart yet
-	Late  []inbox.EventID `json:"late,omitempty"` // emptied events that they bring once more, with their bodies
+	Of    errand    `json:"of"`
+	ID    string    `json:"id"` // of the one audit entry of the act
+	At    time.Time `json:"at"` // when it began: what is received later is not meant
+	Stage string    `json:"stage"`
+	Place string    `json:"place,omitempty"` // of the walk through the events
+	Index int       `json:"index,omitempty"`
+	Busy  time.Time `json:"busy,omitzero"`   // until when something may be under way
+	Again bool      `json:"again,omitempty"` // the walk is not the first
+	Since time.Time `json:"since,omitzero"`  // what was received before then, the first walk has come to
 }
 
 // begin starts a journey, or reads where one goes on: one of the same errand. The cursor of a former version that
@@ -84,7 +84,11 @@ func (c *Control) recordJourney(ctx context.Context, j journey, reason string) e
 
 // walkAll goes through all events that may be of an object, from a place on.
 func (c *Control) walkAll(scope object.Scope, j journey) (*walk[Event], error) {
-	return c.walk(scope, Span{Since: j.At.Add(-reach), Until: j.At.Add(time.Minute), After: j.Place, Limit: MaxLimit})
+	since := j.At.Add(-reach)
+	if j.Again && j.Since.After(since) {
+		since = j.Since
+	}
+	return c.walk(scope, Span{Since: since, Until: j.At.Add(time.Minute), After: j.Place, Limit: MaxLimit})
 }
 
 // whole reads an event with what stands beside it; false where it is gone.

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
-	"engang/shared/audit"
 	"engang/shared/control"
-	"engang/shared/inbox"
 	"engang/shared/object"
 )
 
@@ -117,73 +114,5 @@ func TestAnErasureDoesNotGoOnWithACount(t *testing.T) {
 	}
 	if _, err := d.control().Erase(t.Context(), shop, control.Erasure{Object: chair, By: "ann", Reason: "why", After: counted.Next}); !errors.Is(err, control.ErrCursor) || len(d.trail) != 0 {
 		t.Errorf("%v, recorded %+v", err, d.trail)
-	}
-}
-
-// The last stage takes bodies away by what the cursor names: nothing but what is erased, or held it.
-func TestACursorTakesNoBodyOfOthersAway(t *testing.T) {
-	other := object.Scope{Tenant: "other", Environment: "test"}
-	erased := func(e *inbox.Event) { e.Object, e.Erased = object.ID{}, noon }
-	batch := func(e *inbox.Event) { e.Object, e.Batch, e.Outcome = object.ID{}, true, inbox.Split }
-	for _, c := range []struct {
-		name   string
-		dryRun bool
-		late   []func(*inbox.Event)
-		wait   func(*inbox.Event)
-		fits   bool
-	}{
-		{"an event of another object", false, []func(*inbox.Event){nil}, nil, false},
-		{"an event of another object, behind one that is erased", false, []func(*inbox.Event){erased, nil}, nil, false},
-		{"an erased event of another tenant", false, []func(*inbox.Event){func(e *inbox.Event) { erased(e); e.Scope = other }}, nil, false},
-		{"an event that there is not", false, []func(*inbox.Event){func(e *inbox.Event) { e.ID = "evt_aaaaaaaaaaaaaaaa" }}, nil, false},
-		{"a delivery of many with which nothing erased came", false, nil, batch, false},
-		{"a delivery of many of another tenant", false, []func(*inbox.Event){erased}, func(e *inbox.Event) { batch(e); e.Scope = other }, false},
-		{"a delivery of many of another time", false, []func(*inbox.Event){erased}, func(e *inbox.Event) { batch(e); e.ReceivedAt = e.ReceivedAt.Add(time.Millisecond) }, false},
-		{"an event that is no delivery of many", false, []func(*inbox.Event){erased}, func(*inbox.Event) {}, false},
-		{"an erased event, where it is only counted", true, []func(*inbox.Event){erased}, nil, false},
-		{"a delivery of many that is gone meanwhile", false, []func(*inbox.Event){erased}, func(e *inbox.Event) { e.ID = "evt_aaaaaaaaaaaaaaaa" }, true},
-		{"what an erasure would name", false, []func(*inbox.Event){erased}, batch, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := newOffice()
-			d.event(1, chair.String(), 600)
-			begun, err := d.control().Erase(t.Context(), shop, control.Erasure{Object: chair, By: "ann", Reason: "asked to", DryRun: c.dryRun})
-			if err != nil {
-				t.Fatal(err)
-			}
-			named := map[string][]string{}
-			name := func(list string, n int, change func(*inbox.Event)) {
-				e := d.event(n, mug.String(), 300)
-				d.bucket[e.ID] = 1
-				id := e.ID
-				if change != nil {
-					change(&e)
-				}
-				if d.events[id] = e; e.ID != id { // there is none
-					delete(d.events, id)
-					delete(d.bucket, id)
-				}
-				named[list] = append(named[list], string(e.ID))
-			}
-			for n, change := range c.late {
-				name("late", 10+n, change)
-			}
-			if c.wait != nil {
-				name("wait", 20, c.wait)
-			}
-			d.acts, d.trail = nil, []audit.Entry{}
-			after := forged(t, begun.Next, func(j map[string]any) { j["stage"], j["late"], j["wait"] = "second", named["late"], named["wait"] })
-			bodies := len(d.bucket)
-			_, err = d.control().Erase(t.Context(), shop, control.Erasure{Object: chair, By: "ann", Reason: "asked to", DryRun: c.dryRun, After: after})
-			if c.fits {
-				if err != nil || len(d.bucket) != 0 {
-					t.Errorf("%v, left %v", err, d.bucket)
-				}
-				return
-			}
-			if !errors.Is(err, control.ErrCursor) || len(d.bucket) != bodies || len(d.acts) != 0 {
-				t.Errorf("%v; did %v, %d of %d bodies left", err, d.acts, len(d.bucket), bodies)
-			}
-		})
 	}
 }

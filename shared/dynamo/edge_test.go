@@ -118,8 +118,26 @@ func TestWorkThatNamesNoEventIsDeleted(t *testing.T) {
 			Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "B#shop#test#product:794"}, "sk": &types.AttributeValueMemberS{Value: "O#product-card@000003#9f2c41d0"}},
 		})
 		must(t, err)
-		done, err := table.DeleteWork(t.Context(), operation.Deletion{Scope: shop, Object: product})
+		done, err := table.DeleteWork(t.Context(), deletion(1))
 		if err != nil || done.Items != 1 || done.Kept != 0 {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}
+
+// Of what cannot be read nobody knows whose it is.
+func TestWorkThatCannotBeReadIsNotDeleted(t *testing.T) {
+	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+		table := db.Open(nil)
+		claimed(t, table, asking(1, 1, 0))
+		update := "SET #rank = :rank"
+		_, err := db.Client().UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: &db.TableName, UpdateExpression: &update, ExpressionAttributeNames: map[string]string{"#rank": "rank"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":rank": &types.AttributeValueMemberN{Value: "7"}},
+			Key:                       map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "B#shop#test#product:794"}, "sk": &types.AttributeValueMemberS{Value: "O#product-card@000003#9f2c41d0"}},
+		})
+		must(t, err)
+		if done, err := table.DeleteWork(t.Context(), deletion(1)); err == nil || len(snapshot(t, db)) != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	})

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"engang/shared/inbox"
+	"engang/shared/object"
 	"engang/shared/operation"
 )
 
 // emptyDays is how long an event is kept that was emptied before its time: senders repeat no longer.
 const emptyDays = seenDays
 
-var errMoving = errors.New("the event keeps moving")
+var errMoving = errors.New("it keeps moving")
 
 // EmptyEvent takes everything away that an event and its conflicts hold of their content: body, object, the
 // sender's ids, reasons and decisions. Id, digest, scope and times stay, so that a repeat stays a repeat. An open
@@ -40,6 +41,15 @@ func (t *Table) EmptyEvent(ctx context.Context, id inbox.EventID, at time.Time) 
 	}
 	if err := t.emptyEvent(ctx, id, at); err != nil {
 		return fmt.Errorf("erase event %s: %w", id, err)
+	}
+	return nil
+}
+
+// EmptyBatch is [Table.EmptyEvent] for a delivery of many events, beside which no conflict stands: its key is made of
+// what it says.
+func (t *Table) EmptyBatch(ctx context.Context, id inbox.EventID, at time.Time) error {
+	if err := t.emptyEvent(ctx, id, at); err != nil {
+		return fmt.Errorf("erase delivery %s: %w", id, err)
 	}
 	return nil
 }
@@ -69,12 +79,13 @@ func (t *Table) emptyEvent(ctx context.Context, id inbox.EventID, at time.Time) 
 	return errMoving
 }
 
-// DeleteWork removes the items of an object, but for those of the events that are kept. An item that a newer
-// event takes over meanwhile is kept too. A recorded attempt goes and stays with its operation. What was removed
-// before an error stays removed; the same call may be made again.
+// DeleteWork removes the items of an object, but for those of events that were received later, which the rank in
+// each item tells. An item that such an event takes over meanwhile is kept too. A recorded attempt goes and stays with
+// its operation. What was removed before an error stays removed; the same call may be made again.
 //
-// A worker that is under way is not held: it may record its attempt, or write a result that it committed a
-// moment before.
+// Whoever has the lease of an operation loses it with the item: what he finishes is refused, also where a later event
+// has made the operation anew. A worker that is under way is not held: it may record its attempt, claim the operation
+// again, or write a result that it committed a moment before.
 func (t *Table) DeleteWork(ctx context.Context, d operation.Deletion) (done operation.Deleted, err error) {
 	hash := objectHash(d.Scope, d.Object)
 	items, err := t.collection(ctx, "query object", hash)
@@ -84,33 +95,46 @@ func (t *Table) DeleteWork(ctx context.Context, d operation.Deletion) (done oper
 	kept := map[string]bool{} // sort keys
 	for _, it := range items {
 		r := &reader{it: it}
-		sk, event := r.text("sk"), inbox.EventID(r.text("ev"))
-		owner, _, losing := strings.Cut(sk, losingInfix)
-		stays, err := slices.Contains(d.Keep, event) || losing && kept[owner], r.err
-		if err == nil && !stays {
-			stays, err = t.removeWork(ctx, key{hash, sk}, event, losing)
+		k := key{hash, r.text("sk")}
+		owner, _, losing := strings.Cut(k.sk, losingInfix)
+		stays, err := losing && kept[owner], r.err
+		switch {
+		case err != nil:
+		case !losing:
+			stays, err = t.removeWork(ctx, k, it, d.Until)
+		case !stays:
+			err = t.remove(ctx, removeAny, k, nil)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return done, fmt.Errorf("delete work of %s: %w", d.Object, err)
-		}
-		if stays {
-			kept[sk] = true
+		case stays:
+			kept[k.sk] = true
 			done.Kept++
-		} else {
-			done.Items++
+			continue
+		case slices.Contains(operation.Cancel.From, operation.State(r.text("st"))):
+			done.Stopped++
 		}
+		done.Items++
 	}
 	return done, nil
 }
 
-// removeWork removes one item as it was seen, and tells whether it stays, since a newer event has it now.
-func (t *Table) removeWork(ctx context.Context, k key, event inbox.EventID, losing bool) (stays bool, err error) {
-	if losing {
-		return false, t.remove(ctx, removeAny, k, nil)
+// removeWork removes one item, and tells whether it stays, since an event has it that was received later. Where another
+// event takes it over between look and write, that one is looked at.
+func (t *Table) removeWork(ctx context.Context, k key, it item, until time.Time) (stays bool, err error) {
+	for range vanishing {
+		r := &reader{it: it}
+		event, rank := r.text("ev"), object.Rank(r.text("rank"))
+		if r.err != nil || rank.ReceivedAt().After(until) {
+			return true, r.err
+		}
+		err := t.remove(ctx, removeSeen, k, item{":event": str(event)})
+		refused, ok := errors.AsType[*refusal](err)
+		if !ok {
+			return false, err
+		}
+		it = refused.stored
 	}
-	err = t.remove(ctx, removeSeen, k, item{":event": str(event)})
-	if _, refused := errors.AsType[*refusal](err); refused {
-		return true, nil
-	}
-	return false, err
+	return false, errMoving
 }

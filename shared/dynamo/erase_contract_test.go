@@ -34,8 +34,18 @@ func eraseContracts() []contract {
 		emptyContract("erase a parked event", parked1, stopped),
 		emptyContract("erase a dismissed event", dismissed1, stopped),
 		emptyContract("erase a settled event", settled1, settled),
+		batchContract(stopped),
 		deleteContract(),
 	}
+}
+
+// batchContract is the contract of emptying a delivery of many events, which a worker does that may not query.
+func batchContract(stays func(*inbox.Event)) contract {
+	c := emptyContract("erase an open delivery of many events", open1, stays)
+	c.write = func(ctx context.Context, table *dynamo.Table, who int) error {
+		return table.EmptyBatch(ctx, eventID(1), later(800+who))
+	}
+	return c
 }
 
 // emptyContract is the contract of emptying what before leaves: what stays is as wanted then.
@@ -65,8 +75,9 @@ func emptyContract(name string, before func(*testing.T, dynamotest.DB, *dynamo.T
 	}
 }
 
-func deletion(keep ...inbox.EventID) operation.Deletion {
-	return operation.Deletion{Scope: shop, Object: product, Keep: keep}
+// deletion is about what was received until the nth event.
+func deletion(n int) operation.Deletion {
+	return operation.Deletion{Scope: shop, Object: product, Until: ranked(n).ReceivedAt()}
 }
 
 // numbered is the nth operation of the object.
@@ -101,7 +112,7 @@ func deleteContract() contract {
 	return contract{
 		name: "delete the work of an object", call: "erase", before: crowded, all: true, other: done,
 		write: func(ctx context.Context, table *dynamo.Table, _ int) error {
-			_, err := table.DeleteWork(ctx, deletion(eventID(2)))
+			_, err := table.DeleteWork(ctx, deletion(1))
 			return err
 		},
 		effect: func(t *testing.T, table *dynamo.Table, _ int) {
@@ -130,14 +141,14 @@ func TestDeletedWorkIsCounted(t *testing.T) {
 			table := own.Open(nil)
 			crowded(t, own, table)
 			table.SetPage(page)
-			for i, want := range []operation.Deleted{{Items: 4, Kept: 4}, {Kept: 4}} {
-				got, err := table.DeleteWork(t.Context(), deletion(eventID(2)))
+			for i, want := range []operation.Deleted{{Items: 4, Stopped: 1, Kept: 4}, {Kept: 4}} {
+				got, err := table.DeleteWork(t.Context(), deletion(1))
 				must(t, err)
 				same(t, fmt.Sprint("time ", i), want, got)
 			}
-			got, err := table.DeleteWork(t.Context(), deletion())
+			got, err := table.DeleteWork(t.Context(), deletion(2))
 			must(t, err)
-			same(t, "without anything to keep", operation.Deleted{Items: 4}, got)
+			same(t, "with nothing to keep", operation.Deleted{Items: 4, Stopped: 1}, got)
 			same(t, "items left", 1, len(snapshot(t, own)))
 		}
 	})
@@ -153,12 +164,83 @@ func TestWorkThatANewerEventTakesOverStays(t *testing.T) {
 			must(t, plain.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Failed, Listed: true, Before: eventID(1), Rank: ranked(2), Event: eventID(2)}))
 		}})
 		stays := []string{"B#shop#test#product:794 / O#product-card@000003#9f2c41d0", "B#shop#test#product:794 / O#product-card@000003#9f2c41d0#LOST#att_9"}
-		got, err := table.DeleteWork(t.Context(), deletion())
+		got, err := table.DeleteWork(t.Context(), deletion(1))
 		must(t, err)
 		same(t, "deleted", operation.Deleted{Kept: 2}, got)
 		for _, name := range stays {
 			if snapshot(t, db)[name] == nil {
 				t.Errorf("%s is gone", name)
+			}
+		}
+	})
+}
+
+// What another event takes over that came before as well goes all the same; what never rests is an error.
+func TestWorkThatAnOlderEventTakesOverIsDeleted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		takes int // how many events take it over, one after the other
+		gone  bool
+	}{{"once", 1, true}, {"twice", 2, true}, {"at each look", 3, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+				plain := db.Open(nil)
+				held(t, db, plain)
+				n := 1
+				table := db.Open(before{"erase", func() {
+					if n <= c.takes {
+						must(t, plain.Raise(t.Context(), operation.Raise{Key: work, Seen: operation.Review, Rank: ranked(n + 1), Event: eventID(n + 1)}))
+					}
+					n++
+				}})
+				got, err := table.DeleteWork(t.Context(), deletion(9))
+				if (err == nil) != c.gone || (got == operation.Deleted{Items: 1, Stopped: 1}) != c.gone {
+					t.Errorf("%+v, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+// What a later event has made meanwhile is not what was looked at.
+func TestWorkThatALaterEventMakesStays(t *testing.T) {
+	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+		plain := db.Open(nil)
+		claimed(t, plain, asking(1, 1, 0))
+		table := db.Open(before{"erase", func() {
+			claimed(t, plain, operation.Claim{
+				Key: numbered(2), Attempt: attemptID(2), WriteID: writeID(2), Event: eventID(2), Rank: ranked(2), Now: later(1), Until: later(90), Skew: skew, Limit: limit,
+			})
+		}})
+		for _, want := range []operation.Deleted{{Items: 1, Stopped: 1}, {Kept: 1}} {
+			got, err := table.DeleteWork(t.Context(), deletion(1))
+			must(t, err)
+			same(t, "deleted", want, got)
+		}
+	})
+}
+
+// Whoever had the lease is refused, also where a later event has made the operation anew.
+func TestDeletedWorkIsFenced(t *testing.T) {
+	dynamotest.Engine(t, func(t *testing.T, db dynamotest.DB) {
+		table := db.Open(nil)
+		for _, again := range []bool{false, true} {
+			old := claimed(t, table, asking(1, 1, 0))
+			_, err := table.DeleteWork(t.Context(), deletion(1))
+			must(t, err)
+			if again {
+				if l := claimed(t, table, asking(2, 2, 1)); l.Token != old.Token {
+					t.Errorf("token %d, then %d: this is no second life", old.Token, l.Token)
+				}
+			}
+			stored := snapshot(t, db)
+			for what, finish := range map[string]func(context.Context, operation.Finish) error{"complete": table.Complete, "retry": table.Retry, "fail": table.Fail, "hold": table.Hold, "pause": table.Pause, "supersede": table.Supersede} {
+				if err := finish(t.Context(), ending(old, 1, operation.Usable)); !errors.Is(err, operation.ErrRefused) {
+					t.Errorf("%s met %v", what, err)
+				}
+			}
+			if diff := difference(stored, snapshot(t, db)); diff != "" {
+				t.Errorf("something changed (-before +after):\n%s", diff)
 			}
 		}
 	})

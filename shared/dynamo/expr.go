@@ -242,7 +242,7 @@ var (
 
 // The other writes.
 var (
-	// An item of an object is removed as it was seen. Refused: a newer event has taken it over.
+	// An item of an object is removed that belongs to the event that was seen. Refused: another one has taken it over.
 	removeSeen = write("erase", "", "attribute_not_exists(#ev) OR #ev = :event")
 
 	// An item of an object that belongs to no event is removed; never refused.

@@ -40,7 +40,7 @@ func oneOfEach(t *testing.T, db dynamotest.DB, table *dynamo.Table) {
 		e.Event = eventID(n)
 		must(t, table.End(t.Context(), e))
 	}
-	_, err := table.DeleteWork(t.Context(), deletion()) // the operation that event 5 was parked on: one of each comes below
+	_, err := table.DeleteWork(t.Context(), deletion(99)) // the operation that event 5 was parked on: one of each comes below
 	must(t, err)
 	for _, n := range []int{6, 9} {
 		must(t, table.ParkUnsent(t.Context(), dynamo.Unsent{ID: eventID(n), DueKey: eventOf(t, table, n).DueKey, Reason: "sent too often", At: later(700)}))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"engang/shared/inbox"
 	"engang/shared/operation"
@@ -20,6 +21,7 @@ type Parts interface {
 type Inbox interface {
 	Receive(ctx context.Context, ev inbox.Event) (inbox.Receipt, error)
 	RecordConflict(ctx context.Context, c inbox.Conflict) error
+	EmptyBatch(ctx context.Context, id inbox.EventID, at time.Time) error
 }
 
 // Sender sends a reference of an event to the work queue.
@@ -29,7 +31,7 @@ type Sender interface {
 
 // split stores the events in a batch one by one, sends each, and settles the batch last. A crash anywhere
 // repeats it: what is stored is refused and sent again while it is open. A part that also came alone is
-// the same event.
+// the same event. A batch of which something was erased is emptied instead, once the others are stored.
 func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
 	raw, err := w.Bodies.Read(ctx, ev.Body)
 	if err != nil {
@@ -43,39 +45,54 @@ func (w *Worker) split(ctx context.Context, ev inbox.Event) error {
 	case err != nil && !flawed:
 		return fmt.Errorf("make parts of event %s: %w", ev.ID, err)
 	}
+	erased := false
 	for _, child := range parts.Events {
 		if !w.room(ctx) {
 			return &Later{Why: "no time left for the rest of the batch"}
 		}
-		if err := w.store(ctx, child); err != nil {
+		receipt, err := w.store(ctx, child)
+		if err != nil {
 			return fmt.Errorf("store part %s of event %s: %w", child.ID, ev.ID, err)
 		}
+		erased = erased || receipt == inbox.Forgotten
 	}
-	if flawed {
+	switch {
+	case flawed: // a person looks at it, with all that it holds
 		return w.end(ctx, ev, []ending{{parked: true, reason: strings.TrimSuffix(err.Error()+"; "+parts.LeftOut, "; "), category: operation.CategoryInvalidInput}})
+	case erased:
+		return w.emptyBatch(ctx, ev)
 	}
 	return w.end(ctx, ev, []ending{{outcome: inbox.Split, reason: parts.LeftOut}})
 }
 
+// emptyBatch takes away what a batch holds. The event comes first, since one that is open needs its body: what a crash
+// leaves in the bucket then is named by nothing, and the bucket's own rule removes it.
+func (w *Worker) emptyBatch(ctx context.Context, ev inbox.Event) error {
+	if err := w.Store.EmptyBatch(ctx, ev.ID, w.Now()); err != nil {
+		return err
+	}
+	return w.Bodies.Drop(ctx, ev.Body)
+}
+
 // store puts one part and sends it, unless it is settled already. What was put into the bucket for it and nothing
 // names, since its event was erased or is another one, is taken back.
-func (w *Worker) store(ctx context.Context, child inbox.Event) error {
+func (w *Worker) store(ctx context.Context, child inbox.Event) (inbox.Receipt, error) {
 	receipt, err := w.Store.Receive(ctx, child)
 	if err != nil {
-		return err
+		return receipt, err
 	}
 	switch receipt {
 	case inbox.Accepted, inbox.DuplicateOpen:
-		return w.queue(ctx, child)
+		return receipt, w.queue(ctx, child)
 	case inbox.Forgotten:
-		return w.Bodies.Drop(ctx, child.Body)
+		return receipt, w.Bodies.Drop(ctx, child.Body)
 	case inbox.Conflicting, inbox.Reread:
 		if err := w.Store.RecordConflict(ctx, inbox.Conflict{Event: child.ID, Digest: child.Digest, At: child.ReceivedAt, DeliveryID: child.DeliveryID}); err != nil || receipt == inbox.Reread {
-			return err
+			return receipt, err
 		}
-		return w.Bodies.Drop(ctx, child.Body)
+		return receipt, w.Bodies.Drop(ctx, child.Body)
 	}
-	return nil
+	return receipt, nil
 }
 
 // queue sends a stored part, as the receiver sends what comes alone: the heads of its quiet periods first.

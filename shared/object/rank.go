@@ -73,5 +73,16 @@ func (r Rank) Version() Version {
 	return Version(v)
 }
 
+// ReceivedAt is when the event was first stored; the zero time where the rank does not say so.
+func (r Rank) ReceivedAt() time.Time {
+	_, rest, _ := strings.Cut(string(r), "#")
+	ms, _, _ := strings.Cut(rest, "#")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(n).UTC()
+}
+
 // Newer tells whether r is of a newer version than other. Every rank is newer than the zero Rank.
 func (r Rank) Newer(other Rank) bool { return r > other }

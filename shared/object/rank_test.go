@@ -153,3 +153,17 @@ func FuzzParseVersion(f *testing.F) {
 		}
 	})
 }
+
+func TestARankSaysWhenItsEventWasFirstStored(t *testing.T) {
+	at := time.Date(2026, 11, 29, 12, 0, 0, 123_000_000, time.UTC)
+	for _, v := range []object.Version{"2026-11-29T19:30:01.000000000Z", "00000000000000000042"} {
+		if got := object.NewRank(v, at.Add(400*time.Microsecond), "key").ReceivedAt(); !got.Equal(at) {
+			t.Errorf("%s: %v, want %v", v, got, at)
+		}
+	}
+	for _, r := range []object.Rank{"", "00000000000000000042", "00000000000000000042#soon#abcd"} {
+		if got := r.ReceivedAt(); !got.IsZero() {
+			t.Errorf("%q: %v", r, got)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package operation
 import (
 	"time"
 
-	"engang/shared/inbox"
 	"engang/shared/object"
 )
 
@@ -12,7 +11,6 @@ import (
 type Deletion struct {
 	Scope  object.Scope
 	Object object.ID
-	Keep   []inbox.EventID
 	Until  time.Time // what was received later is newer work, which the deletion is not about
 }
 

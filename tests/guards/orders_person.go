@@ -12,8 +12,9 @@ var redriveOrders = []order{
 		defer x.record(ctx, "redrive", x.r.ID)
 	} else if err := x.record(ctx, "redrive", x.r.ID); err != nil {`}},
 	{"control.redriving.operation: the send before W13", []string{
-		`		x.doc.Sent = x.send(ctx)`,
-		`		if x.doc.Sent = true; !$on {
+		`		x.doc.Sent, x.doc.Former = x.send(ctx), x.former(ctx)`,
+		`		x.doc.Former = x.former(ctx)
+		if x.doc.Sent = true; !$on {
 			x.doc.Sent = x.send(ctx)
 		}`,
 		`	err = x.c.d.Store.Redrive(ctx,`,
@@ -99,26 +100,16 @@ var cancelOrders = []order{
 }
 
 var eraseOrders = []order{
-	{"control.eraser.work: items are deleted before their workers are fenced", []string{
-		`	for _, o := range all.ops {
-		if err := x.stop(`,
-		`	if $on && !x.in.DryRun {
-		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Keep: keep}); err != nil {
-			return err
-		}
-	}
-	for _, o := range all.ops {
-		if err := x.stop(`}},
 	{"control.eraser.work: items are deleted before their events are emptied", []string{
 		`	for _, id := range all.named() {
-		if slices.Contains(keep, id) || x.in.DryRun { // the walk counts them`,
-		`	if $on && !x.in.DryRun {
-		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Keep: keep}); err != nil {
+		if err := x.event(`,
+		`	if $on {
+		if _, err := x.d.Eraser.DeleteWork(ctx, operation.Deletion{Scope: x.scope, Object: x.in.Object, Until: x.journey.At}); err != nil {
 			return err
 		}
 	}
 	for _, id := range all.named() {
-		if slices.Contains(keep, id) || x.in.DryRun { // the walk counts them`}},
+		if err := x.event(`}},
 	{"control.eraser.empty: the event before its bodies", []string{
 		`	n, err := x.d.Shredder.Erase(ctx, e.ID)
 	x.doc.Bodies += n`,

@@ -250,10 +250,18 @@ var splitOrders = []order{
 		`	receipt, err := w.Store.Receive(ctx, child)`,
 		`	if $on {
 		if err := w.queue(ctx, child); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	receipt, err := w.Store.Receive(ctx, child)`}},
+	{"enrich.Worker.emptyBatch: the bucket before the event, which is open yet", []string{
+		`	if err := w.Store.EmptyBatch(`,
+		`	if $on {
+		if err := w.Bodies.Drop(ctx, ev.Body); err != nil {
+			return err
+		}
+	}
+	if err := w.Store.EmptyBatch(`}},
 	{"enrich.Worker.queue: the head (W21) of a part after its send", []string{
 		`	for _, h := range child.Heads() {`,
 		`	if ref, now := child.Reference(); $on && now {

@@ -48,7 +48,7 @@ var sources = []source{
 	{file: "shared/control/review.go", functions: []string{"act.approve", "act.setAside", "act.wrote", "act.judge"}},
 	{file: "shared/control/dismiss.go", functions: []string{"act.dismissOperation", "act.failure", "act.ours"}, orders: dismissOrders},
 	{file: "shared/control/cancel.go", functions: []string{"stopping.operation", "stopping.end", "stopping.working", "stopping.goesOn"}, orders: cancelOrders},
-	{file: "shared/control/erase.go", orders: eraseOrders},
+	{file: "shared/control/erase.go", functions: []string{"eraser.again", "eraser.walked", "eraser.event", "eraser.batch"}, orders: eraseOrders},
 	{file: "shared/control/journey.go", functions: []string{"Control.begin", "Control.recordJourney"}},
 	{file: "shared/control/record.go", functions: []string{"answerable", "identified"}},
 }

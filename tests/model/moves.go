@@ -73,7 +73,7 @@ var (
 
 // outside names the transitions that no step makes, and why.
 var outside = map[string]string{
-	"event erase": "erasure of an object ends its work as a cancellation does; what it empties is not searched",
+	"event erase": "erasure of an object takes its work away; what it empties is not searched",
 	"event empty": "the same of an event that is settled",
 }
 

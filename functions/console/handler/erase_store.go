@@ -12,11 +12,6 @@ import (
 // eraser is the table as an erasure sees it.
 type eraser struct{ table *dynamo.Table }
 
-// Cancel stops an operation that is not at its end.
-func (e eraser) Cancel(ctx context.Context, c operation.Cancellation) error {
-	return reached(e.table.Cancel(ctx, c))
-}
-
 // EmptyEvent takes away what an event holds of its content.
 func (e eraser) EmptyEvent(ctx context.Context, id inbox.EventID, at time.Time) error {
 	return reached(e.table.EmptyEvent(ctx, id, at))

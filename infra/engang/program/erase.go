@@ -26,7 +26,9 @@ func (p *program) eraseCommand() *cobra.Command {
 		Use: "erase", Short: "Remove everything that is held of an object", Args: noArguments,
 		Long: "Work that is under way is stopped, the object's events are emptied with their bodies, and its operations, attempts and results are removed. " +
 			"Each event stays known, without what it said, so that a repeat stays a repeat; a later event of the object is new work. " +
-			"Where something was under way, the command waits until that has come to its end, and looks once more.\n" +
+			"What was received before may be under way until some minutes after the first look: the command waits, and looks once more. " +
+			"It goes on waiting for a delivery of many events that holds the object too and is not taken apart: where its endpoint is paused, resume it; where it stands in review, decide. " +
+			"Interrupted, the command says how to go on.\n" +
 			"Recovery copies of the table hold the data up to their own time, and messages in queues name the object for some days.",
 		Example: "  engang erase --object product:794 --dry-run\n  engang erase --object customer:17 --reason \"asked to be forgotten\"\n" +
 			"  engang erase --object customer:17 --reason \"asked to be forgotten\" --after eyJpZCI6Ij",
@@ -102,7 +104,9 @@ func (p *program) eraseAll(ctx context.Context, c *client.Client, e erasing) (co
 			return sum, nil
 		}
 		if got.AgainAt != nil && ctx.Err() == nil {
-			p.outlast(ctx, *got.AgainAt)
+			if err := p.outlast(ctx, sum); err != nil {
+				return sum, err
+			}
 		}
 		if ctx.Err() != nil {
 			return sum, p.interrupted(errInterrupted, h)
@@ -117,17 +121,27 @@ func add(to *control.Erased, before control.Erased) {
 	to.Bodies += before.Bodies
 	to.Cancelled += before.Cancelled
 	to.Items += before.Items
+	if before.AgainAt == nil { // of one look, which takes several calls
+		to.WaitsFor = append(append([]string{}, before.WaitsFor...), to.WaitsFor...)
+	}
 }
 
-// outlast waits for what is under way to come to its end.
-func (p *program) outlast(ctx context.Context, end time.Time) {
-	fmt.Fprintf(p.Stderr, "something was under way: the last look is at %s\n", p.clock().Second(&end))
-	wait := time.NewTimer(max(end.Sub(p.Now()), 0) + 100*time.Millisecond)
+// outlast says what is done so far, and waits until nothing can be under way that was then.
+func (p *program) outlast(ctx context.Context, sum control.Erased) error {
+	if err := text.Erased(p.Stderr, sum); err != nil {
+		return err
+	}
+	for _, id := range sum.WaitsFor {
+		fmt.Fprintf(p.Stderr, "%s holds it among others, and is not taken apart: %s\n", text.Line(id), p.suggest("show "+id))
+	}
+	fmt.Fprintf(p.Stderr, "what came before it began may be under way: the next look is at %s\n", p.clock().Second(sum.AgainAt))
+	wait := time.NewTimer(max(sum.AgainAt.Sub(p.Now()), 0) + 100*time.Millisecond)
 	defer wait.Stop()
 	select {
 	case <-ctx.Done():
 	case <-wait.C:
 	}
+	return nil
 }
 
 // interrupted says how an erasure is gone on with: begun again, it would not know what was under way.

@@ -50,12 +50,12 @@ func TestARunningSystemExportsAndErases(t *testing.T) {
 	if fits(t, schema, "erase --dry-run", stdout); code != 0 || !strings.Contains(stdout, `"events":1`) {
 		t.Errorf("exit %d %s%s", code, stdout, stderr)
 	}
-	// What ended a moment ago may be under way yet, and is looked at once more.
+	// What came before may be under way, and is looked for once more.
 	if code, _, stderr := live(t, s, "send", "woocommerce/product.updated", "--set", "/id=900", "--set", "/name=Grandfather's chair", "--wait"); code != 0 {
 		t.Fatal(stderr)
 	}
 	code, stdout, stderr = live(t, s, "erase", "--object", "product:900", "--reason", "asked to be forgotten")
-	if code != 0 || !strings.HasPrefix(stdout, "product:900: 2 events emptied, 3 operations, attempts and results removed") || !strings.Contains(stderr, "the last look is at") {
+	if code != 0 || !strings.HasPrefix(stdout, "product:900: 2 events emptied, 3 operations, attempts and results removed") || !strings.Contains(stderr, "the next look is at") {
 		t.Errorf("exit %d %s%s", code, stdout, stderr)
 	}
 	if code, stdout, _ := live(t, s, "show", "product:900"); code != 3 || stdout != "" {
