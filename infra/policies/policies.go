@@ -1,6 +1,6 @@
 // Package policies holds two sample policies for people who operate a deployed engang: one for looking, one for acting.
-// They are attached to the people's own roles, after the words in capital letters are replaced (outputs of the stack
-// have most of them; API_ID is the first part of ApiUrl). Whoever may act may act on all that is in the stack: tenants
+// They are attached to the people's own roles, after the words in capital letters are replaced (README.md beside them
+// says by what). Whoever may act may act on all that is in the stack: tenants
 // are kept apart by stacks, and not by rights.
 //
 // Reading secrets is an act: with the store's own key, whoever may get a parameter may decrypt it. Where KmsKeyArn names

@@ -149,6 +149,41 @@ func TestPoliciesAllowWhatTheProgramAsksFor(t *testing.T) {
 	}
 }
 
+var (
+	placeholder = regexp.MustCompile(`\b[A-Z][A-Z_]{3,}\b`)
+	explained   = regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\|")
+)
+
+// What is to be replaced in a policy is explained beside it, and replaced by the command that stands there.
+func TestWhatIsToBeReplacedIsExplained(t *testing.T) {
+	raw, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words, rows []string
+	for _, policy := range [][]byte{policies.Read, policies.Act} {
+		for _, s := range read(t, policy).Statement {
+			for _, r := range s.Resource {
+				if _, route, ok := strings.Cut(r, "/$default/"); ok { // GET and POST are the calls' own
+					r = strings.TrimSuffix(r, route)
+				}
+				words = append(words, placeholder.FindAllString(r, -1)...)
+			}
+		}
+	}
+	for _, m := range explained.FindAllStringSubmatch(string(raw), -1) {
+		rows = append(rows, m[1])
+		if !strings.Contains(string(raw), "s/"+m[1]+"/") {
+			t.Errorf("%s is not replaced", m[1])
+		}
+	}
+	slices.Sort(words)
+	slices.Sort(rows)
+	if diff := cmp.Diff(slices.Compact(words), rows); diff != "" {
+		t.Errorf("(-to be replaced +explained):\n%s", diff)
+	}
+}
+
 // No right is on everything that could be on something.
 func TestPoliciesAreNarrow(t *testing.T) {
 	without := []string{"lambda:GetAccountSettings", "ssm:DescribeParameters"} // AWS has no resource for these
