@@ -41,78 +41,83 @@ func TestASoundStack(t *testing.T) {
 	}
 }
 
+// A wrong is one thing that is wrong with a stack.
+type wrong struct {
+	name  string
+	spoil func(*cloud)
+	check string
+	state doctor.State
+	says  string
+}
+
+var wrongs = []wrong{
+	{"an output is missing", func(c *cloud) { c.outputs = without(c.outputs, "Version") }, "outputs", doctor.Fault, "lacks Version: it was made from another version of the template"},
+	{"its creation was undone", func(c *cloud) { c.status = "ROLLBACK_COMPLETE" }, "outputs", doctor.Fault, "ROLLBACK_COMPLETE"},
+	{"its last change was undone", func(c *cloud) { c.status = "UPDATE_ROLLBACK_COMPLETE" }, "outputs", doctor.Note, "UPDATE_ROLLBACK_COMPLETE"},
+	{"it is in another region", func(c *cloud) { c.home = "eu-west-1" }, "region", doctor.Fault, "looked for in eu-north-1, and the stack is in eu-west-1"},
+	{"its queue is in another region", func(c *cloud) {
+		c.outputs["WorkQueueUrl"] = strings.Replace(queues, "eu-north-1", "us-east-1", 1) + "my-stack-work"
+	}, "region", doctor.Fault, "WorkQueueUrl is in us-east-1"},
+	{"the clock is a little off", func(c *cloud) { c.date = noon.Add(-20 * time.Second) }, "clock", doctor.Note, "20s ahead of"},
+	{"the clock is wrong", func(c *cloud) { c.date = noon.Add(3 * time.Minute) }, "clock", doctor.Fault, "3m0s behind that of AWS: from 5 minutes on signatures are refused"},
+	{"nobody hears of alarms", func(c *cloud) { c.more["AlarmEmail"] = "" }, "alarms", doctor.Note, "nobody is named who hears of them"},
+	{"there are no alarms", func(c *cloud) { c.more["Alarms"] = "none" }, "alarms", doctor.Note, "there are none"},
+	{"alarms are told to another topic", func(c *cloud) { c.more["AlarmEmail"], c.more["AlarmTopicArn"] = "", "arn:aws:sns:eu-north-1:1:x" }, "alarms", doctor.OK, "the topic in AlarmTopicArn"},
+	{"it is of a version without alarms", func(c *cloud) { delete(c.more, "Alarms") }, "alarms", doctor.Unchecked, "no parameter Alarms"},
+	{"the table is gone", func(c *cloud) { c.reply["DescribeTable"] = refuses("ResourceNotFoundException") }, "table", doctor.Fault, "the table my-stack-table that the stack names is not in eu-north-1"},
+	{"the table may not be seen", func(c *cloud) { c.reply["DescribeTable"] = refuses("AccessDeniedException") }, "table", doctor.NotAllowed, "AccessDeniedException"},
+	{"the table is in the making", func(c *cloud) { c.change("DescribeTable", `"TableStatus":"ACTIVE"`, `"TableStatus":"UPDATING"`) }, "table", doctor.Fault, "UPDATING"},
+	{"the table is another's", func(c *cloud) { c.change("DescribeTable", `"AttributeName":"pk"`, `"AttributeName":"id"`) }, "table", doctor.Fault, "its keys are id, sk and not pk, sk"},
+	{"the table may be deleted", func(c *cloud) {
+		c.change("DescribeTable", `"DeletionProtectionEnabled":true`, `"DeletionProtectionEnabled":false`)
+	}, "table", doctor.Fault, "not protected against deletion"},
+	{"an index is missing", func(c *cloud) { c.change("DescribeTable", openIndex+",", "") }, "indexes", doctor.Fault, "there is no index open: nothing that was lost on the way is found again"},
+	{"an index has other keys", func(c *cloud) { c.change("DescribeTable", `"AttributeName":"ld"`, `"AttributeName":"day"`) }, "indexes", doctor.Fault, "the keys of index list are lq, day and not lq, ld"},
+	{"an index is being filled", func(c *cloud) {
+		c.change("DescribeTable", `"IndexName":"list","IndexStatus":"ACTIVE"`, `"IndexName":"list","IndexStatus":"CREATING"`)
+	}, "indexes", doctor.Fault, "index list is CREATING: no list of events can be shown until it is active"},
+	{"an index holds more", func(c *cloud) {
+		c.change("DescribeTable", `"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"KEYS_ONLY"}`, `"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"ALL"}`)
+	}, "indexes", doctor.Fault, "index list holds more than its keys"},
+	{"nothing expires", func(c *cloud) { c.change("DescribeTimeToLive", "ENABLED", "DISABLED") }, "expiry", doctor.Fault, "expiry is off"},
+	{"something else expires", func(c *cloud) { c.change("DescribeTimeToLive", "expires_at", "ttl") }, "expiry", doctor.Fault, "by ttl and not by expires_at"},
+	{"it cannot be restored", func(c *cloud) {
+		c.change("DescribeContinuousBackups", `"PointInTimeRecoveryStatus":"ENABLED"`, `"PointInTimeRecoveryStatus":"DISABLED"`)
+	}, "recovery", doctor.Fault, "point-in-time recovery is off"},
+	{"a queue is gone", func(c *cloud) { c.reply["GetQueueAttributes work"] = refuses("QueueDoesNotExist") }, "work queue", doctor.Fault, "not in eu-north-1: my-stack-work"},
+	{"nothing is set aside", func(c *cloud) { c.change("GetQueueAttributes work", "RedrivePolicy", "Other") }, "work queue", doctor.Fault, "comes again for ever"},
+	{"it is set aside elsewhere", func(c *cloud) { c.change("GetQueueAttributes work", "my-stack-work-dead-letters", "other") }, "work queue", doctor.Fault, "not set aside in my-stack-work-dead-letters"},
+	{"the queue gives up first", func(c *cloud) {
+		c.change("GetQueueAttributes work", `\"maxReceiveCount\":20`, `\"maxReceiveCount\":\"5\"`)
+	}, "work queue", doctor.Fault, "gives up after 5 receives"},
+	{"a message comes too soon", func(c *cloud) { c.change("GetQueueAttributes work", "720", "60") }, "work queue", doctor.Fault, "comes again after 60 s, while it may be worked on for 120 s"},
+	{"the queue gives up sooner than it should", func(c *cloud) {
+		c.change("GetQueueAttributes work", `\"maxReceiveCount\":20`, `\"maxReceiveCount\":6`)
+	}, "work queue", doctor.Fault, "gives up after 6 receives, and the template says 20"},
+	{"a message comes sooner than it should", func(c *cloud) { c.change("GetQueueAttributes work", "720", "130") }, "work queue", doctor.Fault, "comes again after 130 s, and the template says 720"},
+	{"messages lie open", func(c *cloud) {
+		c.change("GetQueueAttributes work", `"SqsManagedSseEnabled":"true"`, `"SqsManagedSseEnabled":"false"`)
+	}, "work queue", doctor.Fault, "not encrypted"},
+	{"letters wait", func(c *cloud) { c.change("GetQueueAttributes dead", `"0"`, `"3"`) }, "dead letters", doctor.Note, "3 messages waiting"},
+	{"letters lie open", func(c *cloud) { c.change("GetQueueAttributes dead", `"true"`, `"false"`) }, "dead letters", doctor.Fault, "not encrypted"},
+	{"the bucket is gone", func(c *cloud) { c.reply["HEAD"] = reply{status: 404} }, "bucket", doctor.Fault, "my-stack-bodies that the stack names is not there"},
+	{"the bucket may not be seen", func(c *cloud) { c.reply["HEAD"] = reply{status: 403} }, "bucket", doctor.NotAllowed, "Forbidden"},
+	{"the parameter store is slow", func(c *cloud) { c.reply["DescribeParameters"] = reply{hang: true} }, "parameters", doctor.NoAnswer, "the parameter store: no answer within 300ms"},
+	{"the parameter store cannot now", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ThrottlingException") }, "parameters", doctor.NoAnswer, "cannot answer now"},
+	{"the parameter store refuses", func(c *cloud) { c.reply["DescribeParameters"] = refuses("AccessDeniedException") }, "parameters", doctor.NotAllowed, "the parameter store: this identity may not look"},
+	{"the parameter store refuses the clock", func(c *cloud) {
+		c.reply["DescribeParameters"] = reply{status: 400, body: `{"__type":"InvalidSignatureException","message":"Signature expired: 20261129T120000Z is now earlier than 20261129T120500Z"}`}
+	}, "parameters", doctor.Fault, "the parameter store: the clock of this machine is refused"},
+	{"a page stands in place of the parameter store", func(c *cloud) { c.reply["DescribeParameters"] = reply{status: 502, body: "<html>"} }, "parameters", doctor.NoAnswer, "the parameter store: AWS says that it cannot answer now"},
+	{"it is not understood", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ValidationException") }, "parameters", doctor.Fault, "AWS refuses: ValidationException"},
+	{"a secret lies open", func(c *cloud) {
+		c.change("DescribeParameters", `models/openai","Type":"SecureString"`, `models/openai","Type":"String"`)
+	}, "parameters", doctor.Fault, "not encrypted: models/openai"},
+}
+
 // Each fault is told by the check that it belongs to, by what it means, and all others stay sound.
 func TestWhatIsWrongWithAStack(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		spoil func(*cloud)
-		check string
-		state doctor.State
-		says  string
-	}{
-		{"an output is missing", func(c *cloud) { c.outputs = without(c.outputs, "Version") }, "outputs", doctor.Fault, "lacks Version: it was made from another version of the template"},
-		{"its creation was undone", func(c *cloud) { c.status = "ROLLBACK_COMPLETE" }, "outputs", doctor.Fault, "ROLLBACK_COMPLETE"},
-		{"its last change was undone", func(c *cloud) { c.status = "UPDATE_ROLLBACK_COMPLETE" }, "outputs", doctor.Note, "UPDATE_ROLLBACK_COMPLETE"},
-		{"it is in another region", func(c *cloud) { c.home = "eu-west-1" }, "region", doctor.Fault, "looked for in eu-north-1, and the stack is in eu-west-1"},
-		{"its queue is in another region", func(c *cloud) {
-			c.outputs["WorkQueueUrl"] = strings.Replace(queues, "eu-north-1", "us-east-1", 1) + "my-stack-work"
-		}, "region", doctor.Fault, "WorkQueueUrl is in us-east-1"},
-		{"the clock is a little off", func(c *cloud) { c.date = noon.Add(-20 * time.Second) }, "clock", doctor.Note, "20s ahead of"},
-		{"the clock is wrong", func(c *cloud) { c.date = noon.Add(3 * time.Minute) }, "clock", doctor.Fault, "3m0s behind that of AWS: from 5 minutes on signatures are refused"},
-		{"nobody hears of alarms", func(c *cloud) { c.more["AlarmEmail"] = "" }, "alarms", doctor.Note, "nobody is named who hears of them"},
-		{"there are no alarms", func(c *cloud) { c.more["Alarms"] = "none" }, "alarms", doctor.Note, "there are none"},
-		{"alarms are told to another topic", func(c *cloud) { c.more["AlarmEmail"], c.more["AlarmTopicArn"] = "", "arn:aws:sns:eu-north-1:1:x" }, "alarms", doctor.OK, "the topic in AlarmTopicArn"},
-		{"it is of a version without alarms", func(c *cloud) { delete(c.more, "Alarms") }, "alarms", doctor.Unchecked, "no parameter Alarms"},
-		{"the table is gone", func(c *cloud) { c.reply["DescribeTable"] = refuses("ResourceNotFoundException") }, "table", doctor.Fault, "the table my-stack-table that the stack names is not in eu-north-1"},
-		{"the table may not be seen", func(c *cloud) { c.reply["DescribeTable"] = refuses("AccessDeniedException") }, "table", doctor.NotAllowed, "AccessDeniedException"},
-		{"the table is in the making", func(c *cloud) { c.change("DescribeTable", `"TableStatus":"ACTIVE"`, `"TableStatus":"UPDATING"`) }, "table", doctor.Fault, "UPDATING"},
-		{"the table is another's", func(c *cloud) { c.change("DescribeTable", `"AttributeName":"pk"`, `"AttributeName":"id"`) }, "table", doctor.Fault, "its keys are id, sk and not pk, sk"},
-		{"the table may be deleted", func(c *cloud) {
-			c.change("DescribeTable", `"DeletionProtectionEnabled":true`, `"DeletionProtectionEnabled":false`)
-		}, "table", doctor.Fault, "not protected against deletion"},
-		{"an index is missing", func(c *cloud) { c.change("DescribeTable", openIndex+",", "") }, "indexes", doctor.Fault, "there is no index open: nothing that was lost on the way is found again"},
-		{"an index has other keys", func(c *cloud) { c.change("DescribeTable", `"AttributeName":"ld"`, `"AttributeName":"day"`) }, "indexes", doctor.Fault, "the keys of index list are lq, day and not lq, ld"},
-		{"an index is being filled", func(c *cloud) {
-			c.change("DescribeTable", `"IndexName":"list","IndexStatus":"ACTIVE"`, `"IndexName":"list","IndexStatus":"CREATING"`)
-		}, "indexes", doctor.Fault, "index list is CREATING: no list of events can be shown until it is active"},
-		{"an index holds more", func(c *cloud) {
-			c.change("DescribeTable", `"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"KEYS_ONLY"}`, `"IndexName":"list","IndexStatus":"ACTIVE","Projection":{"ProjectionType":"ALL"}`)
-		}, "indexes", doctor.Fault, "index list holds more than its keys"},
-		{"nothing expires", func(c *cloud) { c.change("DescribeTimeToLive", "ENABLED", "DISABLED") }, "expiry", doctor.Fault, "expiry is off"},
-		{"something else expires", func(c *cloud) { c.change("DescribeTimeToLive", "expires_at", "ttl") }, "expiry", doctor.Fault, "by ttl and not by expires_at"},
-		{"it cannot be restored", func(c *cloud) {
-			c.change("DescribeContinuousBackups", `"PointInTimeRecoveryStatus":"ENABLED"`, `"PointInTimeRecoveryStatus":"DISABLED"`)
-		}, "recovery", doctor.Fault, "point-in-time recovery is off"},
-		{"a queue is gone", func(c *cloud) { c.reply["GetQueueAttributes work"] = refuses("QueueDoesNotExist") }, "work queue", doctor.Fault, "not in eu-north-1: my-stack-work"},
-		{"nothing is set aside", func(c *cloud) { c.change("GetQueueAttributes work", "RedrivePolicy", "Other") }, "work queue", doctor.Fault, "comes again for ever"},
-		{"it is set aside elsewhere", func(c *cloud) { c.change("GetQueueAttributes work", "my-stack-work-dead-letters", "other") }, "work queue", doctor.Fault, "not set aside in my-stack-work-dead-letters"},
-		{"the queue gives up first", func(c *cloud) {
-			c.change("GetQueueAttributes work", `\"maxReceiveCount\":20`, `\"maxReceiveCount\":\"5\"`)
-		}, "work queue", doctor.Fault, "gives up after 5 receives"},
-		{"a message comes too soon", func(c *cloud) { c.change("GetQueueAttributes work", "720", "60") }, "work queue", doctor.Fault, "comes again after 60 s, while it may be worked on for 120 s"},
-		{"the queue gives up sooner than it should", func(c *cloud) {
-			c.change("GetQueueAttributes work", `\"maxReceiveCount\":20`, `\"maxReceiveCount\":6`)
-		}, "work queue", doctor.Fault, "gives up after 6 receives, and the template says 20"},
-		{"a message comes sooner than it should", func(c *cloud) { c.change("GetQueueAttributes work", "720", "130") }, "work queue", doctor.Fault, "comes again after 130 s, and the template says 720"},
-		{"messages lie open", func(c *cloud) {
-			c.change("GetQueueAttributes work", `"SqsManagedSseEnabled":"true"`, `"SqsManagedSseEnabled":"false"`)
-		}, "work queue", doctor.Fault, "not encrypted"},
-		{"letters wait", func(c *cloud) { c.change("GetQueueAttributes dead", `"0"`, `"3"`) }, "dead letters", doctor.Note, "3 messages waiting"},
-		{"letters lie open", func(c *cloud) { c.change("GetQueueAttributes dead", `"true"`, `"false"`) }, "dead letters", doctor.Fault, "not encrypted"},
-		{"the bucket is gone", func(c *cloud) { c.reply["HEAD"] = reply{status: 404} }, "bucket", doctor.Fault, "my-stack-bodies that the stack names is not there"},
-		{"the bucket may not be seen", func(c *cloud) { c.reply["HEAD"] = reply{status: 403} }, "bucket", doctor.NotAllowed, "Forbidden"},
-		{"the parameter store is slow", func(c *cloud) { c.reply["DescribeParameters"] = reply{hang: true} }, "parameters", doctor.NoAnswer, "the parameter store: no answer within 300ms"},
-		{"the parameter store cannot now", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ThrottlingException") }, "parameters", doctor.NoAnswer, "cannot answer now"},
-		{"the parameter store refuses", func(c *cloud) { c.reply["DescribeParameters"] = refuses("AccessDeniedException") }, "parameters", doctor.NotAllowed, "the parameter store: this identity may not look"},
-		{"the parameter store refuses the clock", func(c *cloud) {
-			c.reply["DescribeParameters"] = reply{status: 400, body: `{"__type":"InvalidSignatureException","message":"Signature expired: 20261129T120000Z is now earlier than 20261129T120500Z"}`}
-		}, "parameters", doctor.Fault, "the parameter store: the clock of this machine is refused"},
-		{"a page stands in place of the parameter store", func(c *cloud) { c.reply["DescribeParameters"] = reply{status: 502, body: "<html>"} }, "parameters", doctor.NoAnswer, "the parameter store: AWS says that it cannot answer now"},
-		{"it is not understood", func(c *cloud) { c.reply["DescribeParameters"] = refuses("ValidationException") }, "parameters", doctor.Fault, "AWS refuses: ValidationException"},
-		{"a secret lies open", func(c *cloud) {
-			c.change("DescribeParameters", `models/openai","Type":"SecureString"`, `models/openai","Type":"String"`)
-		}, "parameters", doctor.Fault, "not encrypted: models/openai"},
-	} {
+	for _, c := range wrongs {
 		t.Run(c.name, func(t *testing.T) {
 			account := newCloud(t)
 			c.spoil(account)
