@@ -34,10 +34,20 @@ func (c *Control) Show(ctx context.Context, scope object.Scope, id string, since
 		name, ref = of, "any"
 		o, err = c.object(ctx, scope, name, since)
 	}
-	if err != nil || ref == "" {
+	if err != nil && !errors.Is(err, inbox.ErrNotFound) || ref == "" {
 		return Any{Object: &o}, err
 	}
-	op, err := pick(o.Operations, id)
+	var op *Operation
+	if err == nil {
+		op, err = pick(o.Operations, id)
+	}
+	if errors.Is(err, inbox.ErrNotFound) || errors.Is(err, operation.ErrNotFound) {
+		if whole, bad := object.ParseID(id); bad == nil { // a sender may call an object what looks like an operation
+			if o, none := c.object(ctx, scope, whole, since); none == nil {
+				return Any{Object: &o}, nil
+			}
+		}
+	}
 	return Any{Operation: op}, err
 }
 
