@@ -84,9 +84,20 @@ func (w *world) eraseOn(e *erasure, did control.Erased) {
 	case did.Next == "" || w.Hasty && did.AgainAt != nil:
 		e.ended = w.clock
 	case did.AgainAt != nil:
+		w.dismissBatches(e)
 		w.eraseAt(e, max(did.AgainAt.Sub(noon), w.clock)+100*time.Millisecond)
 	default:
 		w.eraseAt(e, w.clock)
+	}
+}
+
+// dismissBatches has somebody decide, when the faults are over, about deliveries that an erasure may wait for: one that
+// holds something that is no event is parked until then.
+func (w *world) dismissBatches(e *erasure) {
+	for _, d := range w.scene.deliveries {
+		if w.calm() && d.flawed {
+			w.acts("dismissal for the "+e.name(), "ann", w.dismissing(string(d.wants())))
+		}
 	}
 }
 

@@ -2,11 +2,13 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"engang/shared/audit"
+	"engang/shared/bodies"
 	"engang/shared/config"
 	"engang/shared/control"
 	"engang/shared/dynamo"
@@ -136,7 +138,7 @@ func (p *process) decides() *control.Control {
 	if p.control == nil {
 		w := p.w
 		p.control = control.New(control.Deps{
-			Store: desk{w.table}, Endpoints: p.live(0), Configs: w.table, Bodies: w.bodies, Work: w.work, Letters: w.letters, Eraser: w.table, Shredder: w.bodies, OpenAge: openAge, Now: p.now, NewID: p.newID,
+			Store: desk{w.table}, Endpoints: p.live(0), Configs: w.table, Bodies: shelf{w.bodies}, Work: w.work, Letters: w.letters, Eraser: w.table, Shredder: w.bodies, OpenAge: openAge, Now: p.now, NewID: p.newID,
 		})
 	}
 	return p.control
@@ -193,3 +195,15 @@ func (vault) Certificate(context.Context, webhook.Scheme, webhook.Request) ([]by
 
 // String is the name of the process.
 func (p *process) String() string { return fmt.Sprint(p.name) }
+
+// shelf reads bodies as the console does: one that is gone is content that is not kept any more.
+type shelf struct{ *bodies.Bucket }
+
+// Read reads the exact bytes of a delivery.
+func (s shelf) Read(ctx context.Context, b inbox.Body) ([]byte, error) {
+	raw, err := s.Bucket.Read(ctx, b)
+	if errors.Is(err, bodies.ErrGone) {
+		return nil, fmt.Errorf("%w: %w", control.ErrGone, err)
+	}
+	return raw, err
+}

@@ -299,7 +299,7 @@ func (x *eraser) batch(ctx context.Context, id inbox.EventID) error {
 	if err != nil || !held {
 		return err
 	}
-	stored := p.State == inbox.Settled || p.Dismissed != nil
+	stored := settledOrDismissed(p)
 	if !stored || x.moving(p) {
 		x.busy()
 		if p.ReceivedAt.Before(x.journey.Since) {
@@ -313,6 +313,9 @@ func (x *eraser) batch(ctx context.Context, id inbox.EventID) error {
 	return x.empty(ctx, p)
 }
 
+// settledOrDismissed tells whether the parts of a delivery of many events are stored, or a person has done with it.
+func settledOrDismissed(p inbox.Event) bool { return p.State == inbox.Settled || p.Dismissed != nil }
+
 // holds tells whether a delivery of many events holds the object's id, wherever it stands: what is made of the
 // delivery depends on settings that may have changed since.
 func (x *eraser) holds(ctx context.Context, p inbox.Event) (bool, error) {
@@ -320,8 +323,8 @@ func (x *eraser) holds(ctx context.Context, p inbox.Event) (bool, error) {
 		return false, nil
 	}
 	raw, err := x.d.Bodies.Read(ctx, p.Body)
-	if errors.Is(err, ErrGone) {
-		return false, nil
+	if errors.Is(err, ErrGone) { // perhaps by an erasure that died before the event was empty: what is left of it goes too
+		return settledOrDismissed(p), nil
 	}
 	if err != nil {
 		return false, err

@@ -152,3 +152,31 @@ func TestDeliveriesOfManyAreLookedThroughInSeveralCalls(t *testing.T) {
 		t.Errorf("%d calls", calls)
 	}
 }
+
+// A console that died between the bucket and the event leaves a delivery whose body is gone. What is left of it goes
+// too; one that still has to be taken apart is not this object's, as far as anybody can tell.
+func TestADeliveryOfManyWhoseBodyIsGoneIsEmptied(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		change  func(*inbox.Event)
+		emptied int
+	}{
+		{"taken apart", nil, 1},
+		{"not taken apart", func(e *inbox.Event) { e.State, e.Outcome = inbox.Received, "" }, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newOffice()
+			d.goneBodies = true
+			p := d.batch(2, 60, "x", func(e *inbox.Event) {
+				e.Body = inbox.Body{Key: "raw/x", Bytes: 1}
+				if tt.change != nil {
+					tt.change(e)
+				}
+			})
+			got := d.some(t, control.Erasure{})
+			if kept := d.events[p.ID].Body.Key != ""; got.Batches != tt.emptied || kept != (tt.emptied == 0) || len(got.WaitsFor) != 0 {
+				t.Errorf("%+v; kept %v", got, kept)
+			}
+		})
+	}
+}
