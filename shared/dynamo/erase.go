@@ -121,12 +121,13 @@ func (t *Table) DeleteWork(ctx context.Context, d operation.Deletion) (done oper
 }
 
 // removeWork removes one item, and tells whether it stays, since an event has it that was received later. Where another
-// event takes it over between look and write, that one is looked at.
+// event takes it over between look and write, that one is looked at. The head of a quiet period goes whatever its event
+// is: it has the time of a repeat, by that receiver's clock, and without it a later event costs one more call at most.
 func (t *Table) removeWork(ctx context.Context, k key, it item, until time.Time) (stays bool, err error) {
 	for range vanishing {
 		r := &reader{it: it}
 		event, rank := r.text("ev"), object.Rank(r.text("rank"))
-		if r.err != nil || rank.ReceivedAt().After(until) {
+		if later := rank.ReceivedAt().After(until) && !strings.HasPrefix(k.sk, headPrefix); r.err != nil || later {
 			return true, r.err
 		}
 		err := t.remove(ctx, removeSeen, k, item{":event": str(event)})

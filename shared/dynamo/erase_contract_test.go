@@ -121,10 +121,10 @@ func deleteContract() contract {
 			if len(ops) != 1 || len(losing) != 1 || len(results) != 1 || ops[0].Event != eventID(2) || losing[0].Key != numbered(2) || results[0].Event != eventID(2) {
 				t.Errorf("left are %v, %v and %v", ops, losing, results)
 			}
-			for n, want := range map[int]bool{1: false, 2: true} {
+			for n := 1; n <= 2; n++ { // a head has the time of a repeat, by that receiver's clock
 				_, found, err := table.Head(t.Context(), shop, product, fmt.Sprint("recipe", n))
 				must(t, err)
-				same(t, fmt.Sprint("head ", n, " is there"), want, found)
+				same(t, fmt.Sprint("head ", n, " is there"), false, found)
 			}
 			others, _, _, err := table.Object(t.Context(), shop, object.ID{Kind: "product", Value: "7940"})
 			must(t, err)
@@ -141,14 +141,14 @@ func TestDeletedWorkIsCounted(t *testing.T) {
 			table := own.Open(nil)
 			crowded(t, own, table)
 			table.SetPage(page)
-			for i, want := range []operation.Deleted{{Items: 4, Stopped: 1, Kept: 4}, {Kept: 4}} {
+			for i, want := range []operation.Deleted{{Items: 5, Stopped: 1, Kept: 3}, {Kept: 3}} {
 				got, err := table.DeleteWork(t.Context(), deletion(1))
 				must(t, err)
 				same(t, fmt.Sprint("time ", i), want, got)
 			}
 			got, err := table.DeleteWork(t.Context(), deletion(2))
 			must(t, err)
-			same(t, "with nothing to keep", operation.Deleted{Items: 4, Stopped: 1}, got)
+			same(t, "with nothing to keep", operation.Deleted{Items: 3, Stopped: 1}, got)
 			same(t, "items left", 1, len(snapshot(t, own)))
 		}
 	})
