@@ -18,22 +18,29 @@ import (
 	"engang/shared/recipe"
 )
 
-// A recipe that was applied past the file in a higher version stays live, with the price of its model;
-// what else changes in the file is applied.
-func TestAHigherVersionStaysLive(t *testing.T) {
-	t.Parallel()
+// ownFile is the local example in a file that a test may change, and how it is saved.
+func ownFile(t *testing.T) (text, file string, save func(text string)) {
+	t.Helper()
 	raw, err := os.ReadFile("../local.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "local.yaml")
-	save := func(text string) {
+	file = filepath.Join(t.TempDir(), "local.yaml")
+	save = func(text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	save(string(raw))
+	return string(raw), file, save
+}
+
+// A recipe that was applied past the file in a higher version stays live, with the price of its model;
+// what else changes in the file is applied.
+func TestAHigherVersionStaysLive(t *testing.T) {
+	t.Parallel()
+	raw, file, save := ownFile(t)
 	type told struct {
 		kept []local.Kept
 		err  error
@@ -54,7 +61,7 @@ func TestAHigherVersionStaysLive(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 
-	save(strings.Replace(string(raw), "max_body: 512KiB", "max_body: 256KiB", 1))
+	save(strings.Replace(raw, "max_body: 512KiB", "max_body: 256KiB", 1))
 	var got told
 	select {
 	case got = <-news:
@@ -78,26 +85,16 @@ func TestAHigherVersionStaysLive(t *testing.T) {
 // A version that was changed in place is refused as apply refuses it: with its file and line, and what to do.
 func TestAVersionChangedInPlaceIsRefusedByItsLine(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../local.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "local.yaml")
-	save := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	save(string(raw))
+	raw, file, save := ownFile(t)
 	news := make(chan error, 1)
 	localtest.Start(t, local.Options{Manual: true, Watch: true, TemplatePath: "../../template.yaml", ConfigFiles: []string{file}, OnConfig: func(_ []local.Kept, err error) { news <- err }})
-	before, _, ok := strings.Cut(string(raw), "  product-card:\n    version: 3 ")
+	before, _, ok := strings.Cut(raw, "  product-card:\n    version: 3 ")
 	if !ok {
 		t.Fatal("infra/local.yaml has no version 3 of product-card")
 	}
-	save(strings.Replace(string(raw), "max: 4000", "max: 3000", 1))
+	save(strings.Replace(raw, "max: 4000", "max: 3000", 1))
 	line := strings.Count(before, "\n") + 2
+	var err error
 	select {
 	case err = <-news:
 	case <-time.After(10 * time.Second):

@@ -42,14 +42,7 @@ func TestADeliveryThatBringsAnErasedEventIsEmptied(t *testing.T) {
 					parts.err = inbox.ErrPart
 				}
 				if c.erased {
-					gone := parts.events[0]
-					gone.WriteID = "another"
-					if _, err := w.table.Receive(t.Context(), gone); err != nil {
-						t.Fatal(err)
-					}
-					if err := w.table.EmptyEvent(t.Context(), gone.ID, w.clock()); err != nil {
-						t.Fatal(err)
-					}
+					w.erased(parts.events[0])
 				}
 				var dropped []string
 				sent := &queued{}
@@ -84,14 +77,7 @@ func TestADeliveryThatBringsAnErasedEventIsEmptied(t *testing.T) {
 func TestADeliveryThatCannotBeEmptiedIsTakenApartAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id, parts := w.batch(2)
-		gone := parts.events[0]
-		gone.WriteID = "another"
-		if _, err := w.table.Receive(t.Context(), gone); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.table.EmptyEvent(t.Context(), gone.ID, w.clock()); err != nil {
-			t.Fatal(err)
-		}
+		w.erased(parts.events[0])
 		var dropped []string
 		away := w.worker(&dynamotest.Fault{Target: "erase", N: dynamotest.Tries})
 		away.Parts, away.Sender, away.Bodies = parts, &queued{}, dropping{dropped: &dropped}
@@ -104,4 +90,16 @@ func TestADeliveryThatCannotBeEmptiedIsTakenApartAgain(t *testing.T) {
 			t.Errorf("%v, %+v", err, w.event(id))
 		}
 	})
+}
+
+// erased is an event that another delivery brought, and that an erasure emptied.
+func (w *world) erased(e inbox.Event) {
+	w.t.Helper()
+	e.WriteID = "another"
+	if _, err := w.table.Receive(w.t.Context(), e); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.table.EmptyEvent(w.t.Context(), e.ID, w.clock()); err != nil {
+		w.t.Fatal(err)
+	}
 }
