@@ -6,7 +6,6 @@
 package artifacts_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,11 +15,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"engang/infra/configfile"
 	"engang/infra/local"
 	"engang/infra/local/bootstrap"
+	"engang/infra/local/localtest"
 	"engang/shared/config"
 )
 
@@ -118,18 +117,7 @@ func start(t testing.TB, o local.Options) *local.System {
 	if o.Log == nil {
 		o.Log = t.Output()
 	}
-	s, err := local.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return localtest.Start(t, o)
 }
 
 // localSet is the configuration of the local example.
